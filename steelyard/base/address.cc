@@ -8,7 +8,10 @@ namespace steelyard::base {
 namespace {
 
 Error bad(std::string text) {
-  return Error{.code = Code::kInvalid, .origin = Origin::kOperator, .retry_safe = false, .text = std::move(text)};
+  return Error{.code = Code::kInvalid,
+               .origin = Origin::kOperator,
+               .retry_safe = false,
+               .text = std::move(text)};
 }
 
 std::optional<std::array<std::uint8_t, 4>> parse_v4(std::string_view text) {
@@ -17,7 +20,8 @@ std::optional<std::array<std::uint8_t, 4>> parse_v4(std::string_view text) {
     unsigned value = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     const auto digits = static_cast<std::size_t>(end - text.data());
-    if (failed != std::errc{} || digits > 3 || value > 255 || (digits > 1 && text[0] == '0')) return std::nullopt;
+    if (failed != std::errc{} || digits > 3 || value > 255 || (digits > 1 && text[0] == '0'))
+      return std::nullopt;
     out[i] = static_cast<std::uint8_t>(value);
     text.remove_prefix(digits);
     if (i < 3) {
@@ -53,7 +57,8 @@ std::optional<std::array<std::uint8_t, 16>> parse_v6(std::string_view text) {
     }
     unsigned value = 0;
     const auto [end, failed] = std::from_chars(part.data(), part.data() + part.size(), value, 16);
-    if (failed != std::errc{} || end != part.data() + part.size() || part.size() > 4) return std::nullopt;
+    if (failed != std::errc{} || end != part.data() + part.size() || part.size() > 4)
+      return std::nullopt;
     out[at++] = static_cast<std::uint8_t>(value >> 8);
     out[at++] = static_cast<std::uint8_t>(value & 0xff);
     if (colon == std::string_view::npos) {
@@ -83,7 +88,8 @@ std::optional<std::array<std::uint8_t, 16>> parse_v6(std::string_view text) {
 std::optional<std::uint16_t> parse_port(std::string_view text, bool zero) {
   unsigned value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size() || value > 65535) return std::nullopt;
+  if (failed != std::errc{} || end != text.data() + text.size() || value > 65535)
+    return std::nullopt;
   if ((text.size() > 1 && text[0] == '0') || (value == 0 && !zero)) return std::nullopt;
   return static_cast<std::uint16_t>(value);
 }
@@ -119,7 +125,8 @@ Result<Address> Address::parse(std::string_view text, bool any) {
     return v6(*ip, *port);
   }
   if (host.find(':') != std::string_view::npos) {
-    return bad(quoted + " looks like IPv6, write it in brackets: [" + std::string(host) + "]:" + std::to_string(*port));
+    return bad(quoted + " looks like IPv6, write it in brackets: [" + std::string(host) +
+               "]:" + std::to_string(*port));
   }
   if (any && (host.empty() || host == "*")) return v4({0, 0, 0, 0}, *port);
   if (host == "localhost") return loopback(*port);
@@ -129,7 +136,8 @@ Result<Address> Address::parse(std::string_view text, bool any) {
 }
 
 bool Address::is_loopback() const noexcept {
-  static constexpr std::array<std::uint8_t, 16> kOne{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  static constexpr std::array<std::uint8_t, 16> kOne{0, 0, 0, 0, 0, 0, 0, 0,
+                                                     0, 0, 0, 0, 0, 0, 0, 1};
   return family_ == Family::kV4 ? ip_[0] == 127 : family_ == Family::kV6 && ip_ == kOne;
 }
 
@@ -151,7 +159,8 @@ std::size_t Address::write_ip(char* out) const noexcept {
   if (family_ == Family::kNone) return 0;
   // RFC 5952: the longest run of two or more zero groups becomes "::".
   std::array<unsigned, 8> group{};
-  for (std::size_t i = 0; i < 8; ++i) group[i] = static_cast<unsigned>(ip_[2 * i] << 8 | ip_[2 * i + 1]);
+  for (std::size_t i = 0; i < 8; ++i)
+    group[i] = static_cast<unsigned>(ip_[2 * i] << 8 | ip_[2 * i + 1]);
   std::size_t best = 8, best_size = 1;
   for (std::size_t i = 0; i < 8;) {
     std::size_t end = i;

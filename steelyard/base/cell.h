@@ -1,8 +1,9 @@
 // Cell<T>: one writer, many readers, no lock and no read-modify-write on the writer's side.
 //
-// The writer owns the value and may `set` or `add`; any other thread may `read` at any time and sees some value that was
-// written, never a torn one. `add` is a plain load and store: two writers would lose counts. Group the Cells of one writer
-// in a struct aligned to kCacheLine, so that writers do not share lines. Cost: a plain load or store.
+// The writer owns the value and may `set` or `add`; any other thread may `read` at any time and
+// sees some value that was written, never a torn one. `add` is a plain load and store: two writers
+// would lose counts. Group the Cells of one writer in a struct aligned to kCacheLine, so that
+// writers do not share lines. Cost: a plain load or store.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,8 @@ class Cell {
 
   void set(T value) noexcept { value_.store(value, std::memory_order_release); }
   void add(T by) noexcept {
-    value_.store(static_cast<T>(value_.load(std::memory_order_relaxed) + by), std::memory_order_release);
+    value_.store(static_cast<T>(value_.load(std::memory_order_relaxed) + by),
+                 std::memory_order_release);
   }
   [[nodiscard]] T read() const noexcept { return value_.load(std::memory_order_acquire); }
 

@@ -1,9 +1,11 @@
-// Log-linear histogram of durations: 8 linear steps a power of two, from 1 µs to about 134 s, relative error ≤ 6.3 %.
+// Log-linear histogram of durations: 8 linear steps a power of two, from 1 µs to about 134 s,
+// relative error ≤ 6.3 %.
 //
-// `HistogramShape` is the arithmetic (index of a value, bounds of a bucket). `Histogram` is plain counts for one thread;
-// `CellHistogram` is the same over Cells (one writer, many readers). Buckets are raw and mergeable; nobody averages
-// percentiles. Values below 1 µs count in bucket 0, above the top in the last one. Cost: add = a few instructions, no branch
-// on the bucket count; quantile = O(buckets). Memory: kBuckets × 4 bytes.
+// `HistogramShape` is the arithmetic (index of a value, bounds of a bucket). `Histogram` is plain
+// counts for one thread; `CellHistogram` is the same over Cells (one writer, many readers). Buckets
+// are raw and mergeable; nobody averages percentiles. Values below 1 µs count in bucket 0, above
+// the top in the last one. Cost: add = a few instructions, no branch on the bucket count; quantile
+// = O(buckets). Memory: kBuckets × 4 bytes.
 #pragma once
 
 #include <array>
@@ -17,8 +19,8 @@
 namespace steelyard::base {
 
 struct HistogramShape {
-  static constexpr unsigned kSubBits = 3;                                   // 8 steps a power of two
-  static constexpr unsigned kPowers = 27;                                   // 1 µs … 2^27 µs
+  static constexpr unsigned kSubBits = 3;  // 8 steps a power of two
+  static constexpr unsigned kPowers = 27;  // 1 µs … 2^27 µs
   static constexpr std::size_t kBuckets = (kPowers + 1 - kSubBits) << kSubBits;  // 200
 
   // Bucket of a value in microseconds.
@@ -46,9 +48,12 @@ class Histogram {
  public:
   using Counts = std::array<std::uint32_t, HistogramShape::kBuckets>;
 
-  void add(Duration d, std::uint32_t times = 1) noexcept { counts_[HistogramShape::index(d)] += times; }
+  void add(Duration d, std::uint32_t times = 1) noexcept {
+    counts_[HistogramShape::index(d)] += times;
+  }
   void merge(const Histogram& other) noexcept;
-  // This minus an earlier reading of the same growing counts (wraps are handled by unsigned arithmetic).
+  // This minus an earlier reading of the same growing counts (wraps are handled by unsigned
+  // arithmetic).
   [[nodiscard]] Histogram since(const Histogram& earlier) const noexcept;
   [[nodiscard]] std::uint64_t count() const noexcept;
   // Quantile q in [0, 1], interpolated inside its bucket; nothing when empty.

@@ -1,7 +1,8 @@
 // Result<T>: a value or an Error, named like std::expected so that it can become an alias for it.
 //
-// An Error knows enough to act on: a code, where it came from, whether the same work may be tried again, and a text for
-// people. The retry rule reads `origin` and `retry_safe` and nothing else. Cost: an Error without text allocates nothing.
+// An Error knows enough to act on: a code, where it came from, whether the same work may be tried
+// again, and a text for people. The retry rule reads `origin` and `retry_safe` and nothing else.
+// Cost: an Error without text allocates nothing.
 #pragma once
 
 #include <cassert>
@@ -39,14 +40,17 @@ struct Error {
   bool retry_safe = false;  // nothing of the work was done: it may be done again elsewhere
   std::string text;         // for people; may be empty, then describe() gives the code's words
 
-  [[nodiscard]] std::string describe() const { return text.empty() ? std::string(to_text(code)) : text; }
+  [[nodiscard]] std::string describe() const {
+    return text.empty() ? std::string(to_text(code)) : text;
+  }
 };
 
 template <typename T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit like std::expected
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit like std::expected
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }

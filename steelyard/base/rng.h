@@ -1,7 +1,8 @@
 // A small fast random generator, handed in as an argument; never a global, never seeded by itself.
 //
-// xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64 so that any 64-bit seed is a good one. Same seed, same
-// numbers, on every platform. Cost: about 1 ns a draw. Threads: one owner. Not for secrets.
+// xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64 so that any 64-bit seed is a good
+// one. Same seed, same numbers, on every platform. Cost: about 1 ns a draw. Threads: one owner. Not
+// for secrets.
 #pragma once
 
 #include <array>
@@ -36,9 +37,12 @@ class Rng {
     return result;
   }
   static constexpr std::uint64_t min() noexcept { return 0; }
-  static constexpr std::uint64_t max() noexcept { return std::numeric_limits<std::uint64_t>::max(); }
+  static constexpr std::uint64_t max() noexcept {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
 
-  // Uniform in [0, n), n > 0, without modulo bias to speak of (Lemire's multiply, bias below n / 2^64).
+  // Uniform in [0, n), n > 0, without modulo bias to speak of (Lemire's multiply, bias below n /
+  // 2^64).
   constexpr std::uint64_t below(std::uint64_t n) noexcept {
     __extension__ using u128 = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<u128>((*this)()) * n) >> 64);
@@ -47,7 +51,9 @@ class Rng {
   constexpr double unit() noexcept { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
 
  private:
-  static constexpr std::uint64_t rotl(std::uint64_t x, int k) noexcept { return (x << k) | (x >> (64 - k)); }
+  static constexpr std::uint64_t rotl(std::uint64_t x, int k) noexcept {
+    return (x << k) | (x >> (64 - k));
+  }
   std::array<std::uint64_t, 4> state_{};
 };
 

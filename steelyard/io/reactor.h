@@ -1,20 +1,26 @@
-// Reactor: one event loop a thread; the only way to the kernel. Three back ends keep this contract and pass one conformance
-// suite: epoll, io_uring (later) and a simulated one (virtual time, scripted peers, seeded order, completion-shaped:
-// operations outlive handles, accepts finish after `stop`).
+// Reactor: one event loop a thread; the only way to the kernel. Three back ends keep this contract
+// and pass one conformance suite: epoll, io_uring (later) and a simulated one (virtual time,
+// scripted peers, seeded order, completion-shaped: operations outlive handles, accepts finish after
+// `stop`).
 //
-// R1 No re-entry: no callback runs inside a call into io. Callbacks may destroy any handle, their own too.
-// R2 Destroying a handle = cancel and forget: no callback after it. What the kernel may still touch (Buf, iovec, sockaddr,
-//    fd) sits in reactor slots until the last completion. user_data = {slot, generation}, never a pointer.
-// R3 Reading and accepting are by credit. Never more is delivered than granted; io looks ahead one buffer at most.
-// R4 Order: bytes*, then on_end or on_failed. FIN is not an error; failure after on_end is possible, then nothing.
-// R5 Writes join: epoll flushes after each event, uring once a turn; one send of at most 128 KiB outstanding per stream.
-// R6 Zero credit: FIN behind undelivered bytes waits; RST fails at once and drops undelivered bytes; with credit, bytes
+// R1 No re-entry: no callback runs inside a call into io. Callbacks may destroy any handle, their
+// own too. R2 Destroying a handle = cancel and forget: no callback after it. What the kernel may
+// still touch (Buf, iovec, sockaddr,
+//    fd) sits in reactor slots until the last completion. user_data = {slot, generation}, never a
+//    pointer.
+// R3 Reading and accepting are by credit. Never more is delivered than granted; io looks ahead one
+// buffer at most. R4 Order: bytes*, then on_end or on_failed. FIN is not an error; failure after
+// on_end is possible, then nothing. R5 Writes join: epoll flushes after each event, uring once a
+// turn; one send of at most 128 KiB outstanding per stream. R6 Zero credit: FIN behind undelivered
+// bytes waits; RST fails at once and drops undelivered bytes; with credit, bytes
 //    come first.
 // R7 stop() of a listener cancels; on_stopped follows the last accept; destroy it only then.
-// R8 ~Stream resets. HTTP lingers first: end_write, then discard until on_end, at most 2 s or 64 KiB.
+// R8 ~Stream resets. HTTP lingers first: end_write, then discard until on_end, at most 2 s or 64
+// KiB.
 //
-// Threads: made, run and destroyed on one thread; `post` alone may be called from another. All handles must be destroyed
-// before their Reactor. Cost: no allocation for a stream's life after warm-up (handles are pooled), no lock but in `post`.
+// Threads: made, run and destroyed on one thread; `post` alone may be called from another. All
+// handles must be destroyed before their Reactor. Cost: no allocation for a stream's life after
+// warm-up (handles are pooled), no lock but in `post`.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +41,8 @@ using base::Duration;
 using base::Error;
 using base::TimePoint;
 
-// Freshly taken writable storage: fill `writable`, then `take` what was filled as a Buf. One thread, like Buf.
+// Freshly taken writable storage: fill `writable`, then `take` what was filled as a Buf. One
+// thread, like Buf.
 class Slab {
  public:
   Slab(base::Storage* storage, std::byte* data, std::size_t capacity) noexcept
@@ -64,11 +71,14 @@ struct PeerInfo {  // TLS and PROXY fill in the rest
 
 class StreamEvents {  // a state machine; all noexcept
  public:
-  virtual void on_open(const PeerInfo& peer) noexcept = 0;  // connected; for TLS after the handshake; also after adopt
+  virtual void on_open(const PeerInfo& peer) noexcept = 0;  // connected; for TLS after the
+                                                            // handshake; also after adopt
   virtual void on_bytes(Buf bytes) noexcept = 0;
-  virtual void on_end() noexcept = 0;                       // peer's FIN; our side still writes
-  virtual void on_sent(std::size_t bytes) noexcept = 0;     // the kernel took them, Bufs released: progress, low water
-  virtual void on_failed(Error error) noexcept = 0;         // refused, reset, handshake, connect time-out; also at zero credit
+  virtual void on_end() noexcept = 0;  // peer's FIN; our side still writes
+  virtual void on_sent(
+      std::size_t bytes) noexcept = 0;  // the kernel took them, Bufs released: progress, low water
+  virtual void on_failed(Error error) noexcept = 0;  // refused, reset, handshake, connect time-out;
+                                                     // also at zero credit
 
  protected:
   ~StreamEvents() = default;
@@ -78,9 +88,10 @@ class Stream {  // a socket, TLS over a Stream, a simulated pipe: codecs and L4 
  public:
   virtual ~Stream() = default;                         // abort and forget (R8: RST)
   virtual void grant(std::size_t bytes) noexcept = 0;  // adds up; none = back-pressure
-  virtual void write(Buf bytes) noexcept = 0;          // takes it; never blocks, never completes inline
-  [[nodiscard]] virtual std::size_t unsent() const noexcept = 0;  // the caller stops at its high-water mark
-  virtual void end_write() noexcept = 0;               // FIN (close_notify) behind the queue
+  virtual void write(Buf bytes) noexcept = 0;  // takes it; never blocks, never completes inline
+  [[nodiscard]] virtual std::size_t unsent()
+      const noexcept = 0;                 // the caller stops at its high-water mark
+  virtual void end_write() noexcept = 0;  // FIN (close_notify) behind the queue
 };
 
 class AcceptEvents {
@@ -128,14 +139,19 @@ class Reactor {
  public:
   virtual ~Reactor() = default;
   [[nodiscard]] virtual TimePoint now() const noexcept = 0;  // read once a turn
-  [[nodiscard]] virtual std::unique_ptr<Stream> adopt(Fd socket, StreamEvents& events) = 0;  // handles are pooled
-  [[nodiscard]] virtual std::unique_ptr<Stream> connect(const Address& to, const ConnectOptions& options,
+  [[nodiscard]] virtual std::unique_ptr<Stream> adopt(
+      Fd socket, StreamEvents& events) = 0;  // handles are pooled
+  [[nodiscard]] virtual std::unique_ptr<Stream> connect(const Address& to,
+                                                        const ConnectOptions& options,
                                                         StreamEvents& events) = 0;
-  [[nodiscard]] virtual std::unique_ptr<Listener> listen(const Fd& socket, AcceptEvents& events) = 0;  // borrows
+  [[nodiscard]] virtual std::unique_ptr<Listener> listen(const Fd& socket,
+                                                         AcceptEvents& events) = 0;  // borrows
   [[nodiscard]] virtual std::unique_ptr<Timer> timer(TimerEvents& events) = 0;
-  [[nodiscard]] virtual Slab slab(std::size_t bytes) = 0;   // writable bytes; counts against the worker's byte budget
-  virtual void post(std::unique_ptr<Task> task) = 0;        // the only call allowed from another thread
-  virtual void run_turn(TimePoint until) = 0;               // waits at most until then; ≤ 256 KiB and 64 accepts an object
+  [[nodiscard]] virtual Slab slab(
+      std::size_t bytes) = 0;  // writable bytes; counts against the worker's byte budget
+  virtual void post(std::unique_ptr<Task> task) = 0;  // the only call allowed from another thread
+  virtual void run_turn(
+      TimePoint until) = 0;  // waits at most until then; ≤ 256 KiB and 64 accepts an object
 };
 
 // Posts any callable as a Task.

@@ -1,7 +1,9 @@
-// Eligibility: the one place that combines health, drain, capacity and "already tried" into "may this node be picked".
+// Eligibility: the one place that combines health, drain, capacity and "already tried" into "may
+// this node be picked".
 //
-// Control folds health, drain and panic into one value a node (published in the Table); what changes within a request
-// (already tried, at its in-flight limit) is asked here too. Pickers call `pickable` and decide nothing themselves.
+// Control folds health, drain and panic into one value a node (published in the Table); what
+// changes within a request (already tried, at its in-flight limit) is asked here too. Pickers call
+// `pickable` and decide nothing themselves.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +28,10 @@ enum class Eligibility : std::uint8_t {
   return e == Eligibility::kUsable || e == Eligibility::kTrial || (panic && e == Eligibility::kOut);
 }
 
-// May this request take a node that is in rotation? Not if it was tried already, not at its in-flight limit. O(tried).
-[[nodiscard]] inline bool pickable(NodeRef node, std::span<const NodeRef> tried, const Slots& slots) noexcept {
+// May this request take a node that is in rotation? Not if it was tried already, not at its
+// in-flight limit. O(tried).
+[[nodiscard]] inline bool pickable(NodeRef node, std::span<const NodeRef> tried,
+                                   const Slots& slots) noexcept {
   for (const NodeRef t : tried) {
     if (t == node) return false;
   }

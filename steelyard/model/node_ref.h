@@ -1,7 +1,8 @@
-// NodeRef: which slot a node lives in, and which use of that slot. A node's identity for people is (upstream, name).
+// NodeRef: which slot a node lives in, and which use of that slot. A node's identity for people is
+// (upstream, name).
 //
-// Slots never move and are reused; the generation grows at each reuse, so an old NodeRef (a late event, a `tried` entry)
-// never matches the slot's new owner. A default NodeRef matches nothing.
+// Slots never move and are reused; the generation grows at each reuse, so an old NodeRef (a late
+// event, a `tried` entry) never matches the slot's new owner. A default NodeRef matches nothing.
 #pragma once
 
 #include <compare>

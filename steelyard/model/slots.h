@@ -1,14 +1,17 @@
-// Slots: where the counters of nodes live. A slot never moves while the process lives; control claims and frees slots,
-// workers count in them, control reads.
+// Slots: where the counters of nodes live. A slot never moves while the process lives; control
+// claims and frees slots, workers count in them, control reads.
 //
-//   NodeLine     one line shared by all workers: in-flight, max in-flight, trial. Atomics, since per-worker counts would break
+//   NodeLine     one line shared by all workers: in-flight, max in-flight, trial. Atomics, since
+//   per-worker counts would break
 //                least connections and a table cannot say "exactly one trial".
-//   WorkerCells  one block per slot and worker: Cells, written by that worker only, never reset (readers keep a baseline).
+//   WorkerCells  one block per slot and worker: Cells, written by that worker only, never reset
+//   (readers keep a baseline).
 //
-// Reuse: control frees a slot only when it is in no Table, every worker is past that Table, in-flight is 0 and its pools are
-// empty. `claim` raises the generation; late events of the former owner fail on it.
-// Threads: claim/release: control. NodeLine: any. WorkerCells of worker w: written by w, read by control.
-// Memory: allocated a slot at a time on first claim, never given back: about 1 KiB × workers a slot.
+// Reuse: control frees a slot only when it is in no Table, every worker is past that Table,
+// in-flight is 0 and its pools are empty. `claim` raises the generation; late events of the former
+// owner fail on it. Threads: claim/release: control. NodeLine: any. WorkerCells of worker w:
+// written by w, read by control. Memory: allocated a slot at a time on first claim, never given
+// back: about 1 KiB × workers a slot.
 #pragma once
 
 #include <array>
@@ -31,17 +34,20 @@ struct alignas(base::kCacheLine) NodeLine {
   std::atomic<std::uint32_t> generation{0};
 };
 
-// What one worker has seen of one node. Counters only grow (since process start), except `failure_streak`.
+// What one worker has seen of one node. Counters only grow (since process start), except
+// `failure_streak`.
 struct alignas(base::kCacheLine) WorkerCells {
-  base::Cell<std::uint64_t> attempts;         // attempts begun (picked)
-  base::Cell<std::uint64_t> successes;        // answers that count as success (status < 500)
-  base::Cell<std::uint64_t> failures;         // answers ≥ 500, broken answers, time-outs after connecting
-  base::Cell<std::uint64_t> connect_failures; // refused, unreachable, connect time-out (not in `failures`)
-  base::Cell<std::uint64_t> refused;          // of which refused or unreachable: the node is not there
-  base::Cell<std::uint64_t> timeouts;         // of which (either kind) time-outs
-  base::Cell<std::uint32_t> failure_streak;   // failures of any kind since this worker's last success
-  base::Cell<std::uint64_t> pooled;           // idle connections this worker keeps to the node
-  base::CellHistogram head_latency;           // request sent → answer head, successes only
+  base::Cell<std::uint64_t> attempts;   // attempts begun (picked)
+  base::Cell<std::uint64_t> successes;  // answers that count as success (status < 500)
+  base::Cell<std::uint64_t> failures;   // answers ≥ 500, broken answers, time-outs after connecting
+  base::Cell<std::uint64_t>
+      connect_failures;                // refused, unreachable, connect time-out (not in `failures`)
+  base::Cell<std::uint64_t> refused;   // of which refused or unreachable: the node is not there
+  base::Cell<std::uint64_t> timeouts;  // of which (either kind) time-outs
+  base::Cell<std::uint32_t>
+      failure_streak;                // failures of any kind since this worker's last success
+  base::Cell<std::uint64_t> pooled;  // idle connections this worker keeps to the node
+  base::CellHistogram head_latency;  // request sent → answer head, successes only
 };
 
 class Slots {
@@ -51,7 +57,9 @@ class Slots {
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
 
-  [[nodiscard]] std::uint32_t capacity() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
+  [[nodiscard]] std::uint32_t capacity() const noexcept {
+    return static_cast<std::uint32_t>(slots_.size());
+  }
   [[nodiscard]] std::uint32_t workers() const noexcept { return workers_; }
 
   // Control. Nothing when all slots are in use.
@@ -59,7 +67,8 @@ class Slots {
   // Control, under the reuse rule above.
   void release(NodeRef ref);
 
-  // Any thread, for a NodeRef that was published in a Table the thread still holds or that it holds an InFlight of.
+  // Any thread, for a NodeRef that was published in a Table the thread still holds or that it holds
+  // an InFlight of.
   [[nodiscard]] NodeLine& line(NodeRef ref) const noexcept { return slots_[ref.slot]->line; }
   [[nodiscard]] WorkerCells& cells(NodeRef ref, std::uint32_t worker) const noexcept {
     return slots_[ref.slot]->cells[worker];
@@ -79,14 +88,15 @@ class Slots {
     std::vector<WorkerCells> cells;
     bool used = false;
   };
-  std::vector<std::unique_ptr<Slot>> slots_;  // sized once; an entry is filled before any Table names it
+  std::vector<std::unique_ptr<Slot>>
+      slots_;  // sized once; an entry is filled before any Table names it
   std::vector<std::uint32_t> free_;
   std::uint32_t workers_;
   std::uint32_t next_ = 0;
 };
 
-// One unit of a node's in-flight count, held by one attempt. Taking it reserves and checks in one fetch_add; its destructor
-// gives it back, however the attempt ends.
+// One unit of a node's in-flight count, held by one attempt. Taking it reserves and checks in one
+// fetch_add; its destructor gives it back, however the attempt ends.
 class InFlight {
  public:
   InFlight() = default;

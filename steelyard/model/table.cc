@@ -4,10 +4,14 @@ namespace steelyard::model {
 
 std::string_view to_text(Eligibility eligibility) noexcept {
   switch (eligibility) {
-    case Eligibility::kUsable: return "usable";
-    case Eligibility::kTrial: return "trial";
-    case Eligibility::kOut: return "out";
-    case Eligibility::kDraining: return "draining";
+    case Eligibility::kUsable:
+      return "usable";
+    case Eligibility::kTrial:
+      return "trial";
+    case Eligibility::kOut:
+      return "out";
+    case Eligibility::kDraining:
+      return "draining";
   }
   return "unknown";
 }

@@ -1,8 +1,10 @@
-// Table: what control decided, as one immutable numbered value: for each upstream the nodes with weight and eligibility.
+// Table: what control decided, as one immutable numbered value: for each upstream the nodes with
+// weight and eligibility.
 //
-// Built by control, handed to every worker in one record with the Config; workers, drivers, the library and the admin API
-// all read the same Table. `pick::Table` adds the prepared pickers. A Table never changes once made; a new decision is a new
-// Table with a greater number. Names in order of configuration; a node's place in the list is no identity (NodeRef is).
+// Built by control, handed to every worker in one record with the Config; workers, drivers, the
+// library and the admin API all read the same Table. `pick::Table` adds the prepared pickers. A
+// Table never changes once made; a new decision is a new Table with a greater number. Names in
+// order of configuration; a node's place in the list is no identity (NodeRef is).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,7 @@ struct TableNode {
   NodeRef ref;
   std::string name;
   base::Address address;
-  double weight = 1;            // effective: (override or base × control) × ramp; > 0 unless drained
+  double weight = 1;  // effective: (override or base × control) × ramp; > 0 unless drained
   Eligibility eligibility = Eligibility::kUsable;
   friend bool operator==(const TableNode&, const TableNode&) = default;
 };
@@ -30,7 +32,7 @@ struct TableNode {
 struct TableUpstream {
   std::string name;
   std::vector<TableNode> nodes;
-  bool panic = false;           // too many look bad: health is ignored, all but drained nodes are picked
+  bool panic = false;  // too many look bad: health is ignored, all but drained nodes are picked
   friend bool operator==(const TableUpstream&, const TableUpstream&) = default;
 
   // The node's share of the traffic among those pickable now, 0 … 1.

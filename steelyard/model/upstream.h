@@ -1,4 +1,5 @@
-// An upstream as configured or discovered: named nodes with addresses and base weights. Plain values.
+// An upstream as configured or discovered: named nodes with addresses and base weights. Plain
+// values.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@ namespace steelyard::model {
 struct NodeSpec {
   std::string name;
   base::Address address;
-  double weight = 1;           // base weight, ≥ 0; 0 = drained from the start
+  double weight = 1;  // base weight, ≥ 0; 0 = drained from the start
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
 

@@ -1,16 +1,17 @@
-// The picker's contract. A picker chooses a node for one attempt; it is prepared once a Table and picks without allocation,
-// lock, clock or log.
+// The picker's contract. A picker chooses a node for one attempt; it is prepared once a Table and
+// picks without allocation, lock, clock or log.
 //
 // Three parts, by lifetime:
-//   Picker        immutable, prepared by control from one upstream of one Table; shared by all workers; dies with the Table.
-//   Cursor        what a picker moves (a rotation, a probe pool): belongs to one worker and upstream, survives Tables.
-//   Input, Rng    the request's.
-// `adopt` is called by the worker once for each new Table before its first pick, to carry the Cursor over to the new node
-// list (by NodeRef, never by position): a new Table must not restart a rotation. `make_cursor` starts at a random phase, so
-// that workers are out of step; a test fixes the phase by fixing the seed.
-// `pick` gives an index into the upstream's `nodes`, or nothing when no node is pickable. It never gives a node that is not
-// in rotation (model::in_rotation) or not pickable (model::pickable). It does not reserve: the caller takes the InFlight and
-// asks again with the node in `tried` when the reservation fails.
+//   Picker        immutable, prepared by control from one upstream of one Table; shared by all
+//   workers; dies with the Table. Cursor        what a picker moves (a rotation, a probe pool):
+//   belongs to one worker and upstream, survives Tables. Input, Rng    the request's.
+// `adopt` is called by the worker once for each new Table before its first pick, to carry the
+// Cursor over to the new node list (by NodeRef, never by position): a new Table must not restart a
+// rotation. `make_cursor` starts at a random phase, so that workers are out of step; a test fixes
+// the phase by fixing the seed. `pick` gives an index into the upstream's `nodes`, or nothing when
+// no node is pickable. It never gives a node that is not in rotation (model::in_rotation) or not
+// pickable (model::pickable). It does not reserve: the caller takes the InFlight and asks again
+// with the node in `tried` when the reservation fails.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ using Index = std::uint32_t;
 
 struct Input {
   const model::Slots& slots;
-  std::span<const model::NodeRef> tried;   // nodes this exchange has used already
-  std::uint64_t key = 0;                   // hash of the request's key, for the pickers that want one
+  std::span<const model::NodeRef> tried;  // nodes this exchange has used already
+  std::uint64_t key = 0;  // hash of the request's key, for the pickers that want one
 };
 
 class Cursor {
@@ -41,8 +42,9 @@ class Picker {
  public:
   virtual ~Picker() = default;
   [[nodiscard]] virtual std::unique_ptr<Cursor> make_cursor(base::Rng& rng) const = 0;
-  virtual void adopt(Cursor& cursor) const = 0;   // may allocate; not on the request path
-  [[nodiscard]] virtual std::optional<Index> pick(const Input& in, Cursor& cursor, base::Rng& rng) const noexcept = 0;
+  virtual void adopt(Cursor& cursor) const = 0;  // may allocate; not on the request path
+  [[nodiscard]] virtual std::optional<Index> pick(const Input& in, Cursor& cursor,
+                                                  base::Rng& rng) const noexcept = 0;
 };
 
 }  // namespace steelyard::pick

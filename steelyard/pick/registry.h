@@ -1,5 +1,6 @@
-// The one list of pickers. A new picker is its file pair, its test and one line (with its include) in registry.cc; the
-// conformance suite, the benchmark, the configuration, its schema and the docs loop over this list.
+// The one list of pickers. A new picker is its file pair, its test and one line (with its include)
+// in registry.cc; the conformance suite, the benchmark, the configuration, its schema and the docs
+// loop over this list.
 #pragma once
 
 #include <functional>
@@ -12,9 +13,10 @@
 namespace steelyard::pick {
 
 struct Kind {
-  std::string_view name;      // as in the configuration: "least_connections"
-  std::string_view summary;   // one sentence for manual and schema
-  // How far a node's share of 1,000,000 picks (no load, all pickable) may be from weight / sum, absolute.
+  std::string_view name;     // as in the configuration: "least_connections"
+  std::string_view summary;  // one sentence for manual and schema
+  // How far a node's share of 1,000,000 picks (no load, all pickable) may be from weight / sum,
+  // absolute.
   double share_bound;
   std::unique_ptr<const Picker> (*make)(const model::TableUpstream& upstream);
 };

@@ -1,7 +1,9 @@
-// pick::Table: a model::Table with the picker of each upstream prepared. What control publishes and a worker reads.
+// pick::Table: a model::Table with the picker of each upstream prepared. What control publishes and
+// a worker reads.
 //
-// Immutable once made. Upstreams stand in the order of the model::Table; `pickers[i]` serves `table->upstreams[i]`.
-// Built and destroyed by control; a worker holds a pointer for one turn at most.
+// Immutable once made. Upstreams stand in the order of the model::Table; `pickers[i]` serves
+// `table->upstreams[i]`. Built and destroyed by control; a worker holds a pointer for one turn at
+// most.
 #pragma once
 
 #include <memory>
@@ -18,7 +20,8 @@ struct Table {
   std::vector<std::unique_ptr<const Picker>> pickers;
 
   // `kinds[i]` chooses the picker of upstream i.
-  static std::unique_ptr<const Table> make(std::shared_ptr<const model::Table> model, std::vector<const Kind*> kinds);
+  static std::unique_ptr<const Table> make(std::shared_ptr<const model::Table> model,
+                                           std::vector<const Kind*> kinds);
 };
 
 }  // namespace steelyard::pick
