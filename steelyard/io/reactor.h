@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -131,6 +132,31 @@ class Task {  // work posted to a reactor's thread; runs once, then dies there
   virtual void run() noexcept = 0;
 };
 
+class WatchEvents {
+ public:
+  virtual void on_ready() noexcept = 0;  // readable since the last call: read until it would block
+
+ protected:
+  ~WatchEvents() = default;
+};
+
+class Watch {  // readiness of any other descriptor (pidfd, signalfd, pipe, inotify); cold paths only
+ public:
+  virtual ~Watch() = default;
+};
+
+// What a reactor holds at the moment, for metrics and tests.
+struct ReactorStats {
+  std::size_t streams = 0;
+  std::size_t listeners = 0;
+  std::size_t timers = 0;
+  std::size_t watches = 0;
+  std::size_t slab_bytes = 0;      // in Slabs and Bufs made of them
+  std::size_t receive_bytes = 0;   // receive blocks pinned by Bufs
+  std::uint64_t turns = 0;
+  std::uint64_t accept_pauses = 0;  // times accepting paused because no descriptor was free
+};
+
 struct ConnectOptions {
   Duration timeout = std::chrono::seconds(1);
 };
@@ -149,6 +175,9 @@ class Reactor {
   [[nodiscard]] virtual std::unique_ptr<Timer> timer(TimerEvents& events) = 0;
   [[nodiscard]] virtual Slab slab(
       std::size_t bytes) = 0;  // writable bytes; counts against the worker's byte budget
+  // Borrows `fd` (non-blocking) until the Watch is destroyed.
+  [[nodiscard]] virtual std::unique_ptr<Watch> watch(const Fd& fd, WatchEvents& events) = 0;
+  [[nodiscard]] virtual ReactorStats stats() const noexcept = 0;
   virtual void post(std::unique_ptr<Task> task) = 0;  // the only call allowed from another thread
   virtual void run_turn(
       TimePoint until) = 0;  // waits at most until then; ≤ 256 KiB and 64 accepts an object

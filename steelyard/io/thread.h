@@ -1,0 +1,34 @@
+// Thread: a named thread that is joined when its owner dies. The only place that starts threads.
+//
+// All signals are blocked in it, so that signals reach only who asks for them (signal.h). What it
+// runs must end by itself or be told to (a posted Task); the destructor waits.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace steelyard::io {
+
+class Thread {
+ public:
+  Thread() = default;
+  // The name shows in ps and gdb, cut to 15 bytes.
+  Thread(const std::string& name, std::function<void()> work);
+  Thread(Thread&&) noexcept = default;
+  Thread& operator=(Thread&&) = delete;
+  ~Thread() { join(); }
+
+  void join();
+  [[nodiscard]] bool running() const noexcept { return thread_.joinable(); }
+
+ private:
+  std::thread thread_;
+};
+
+// Names the calling thread.
+void name_this_thread(const std::string& name);
+// Processors this process may run on, at least 1.
+[[nodiscard]] unsigned usable_processors();
+
+}  // namespace steelyard::io
