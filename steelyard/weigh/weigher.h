@@ -1,0 +1,112 @@
+// Weigher: from observations to applied control factors, for the nodes of one upstream.
+//
+// Order: controller → trust (B14: a rise that our own measurements contradict) → threshold (wanted
+// against applied) → step (damped by the age of the signal, at most ×up and ÷down) → cooldown →
+// floor and cap over the whole upstream. Each stage leaves a StageValue in base units, and says why
+// where it bit.
+//   - Threshold, step and cooldown run once per new sample of a node's report; a tick alone moves
+//   nothing. A silent node
+//     takes a step each time another usual interval has passed in silence, until it has the mean.
+//   - A wanted drop to half or less skips threshold, cooldown and damping, not the step limit.
+//   - control = applied weight / base weight. A node first seen starts at the mean of its siblings.
+//   Never 0, never NaN.
+//   - No known signal in the whole upstream: nothing moves, the last good weights are frozen
+//   (`frozen()`).
+//   - Out of service: its control is kept as it was, and it is no part of any mean, median, floor
+//   or cap.
+//   - Overrides, ramps, drain and ejection are not here: control (the folder) combines them, and
+//   they know no stabiliser.
+// Cost: O(nodes) a call; only counters are compared when no sample is new. Owned by control.
+// Borrows nothing beyond a call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "steelyard/base/time.h"
+#include "steelyard/model/decision.h"
+#include "steelyard/model/node_ref.h"
+#include "steelyard/model/observation.h"
+#include "steelyard/weigh/controller.h"
+#include "steelyard/weigh/options.h"
+
+namespace steelyard::weigh {
+
+struct NodeInput {
+  model::NodeRef ref;
+  std::string_view name;
+  double base = 1;                           // configured weight; ≤ 0 counts as out of service
+  const model::Observation* seen = nullptr;  // null: nothing known
+  bool in_service = true;  // usable, ramping included; not out, on trial or draining
+};
+
+struct NodeOutcome {
+  double control = 1;                     // applied factor around 1, > 0
+  double wanted = 1;                      // base units, what the controller asked for
+  std::vector<model::StageValue> stages;  // when `stepped`, or when a floor or cap bit
+  bool stepped = false;                   // a new sample was worked through
+  bool changed = false;                   // control is another than before
+  bool suppressed = false;  // a wanted change was held back whole (threshold, cooldown, trust)
+  std::string reason;       // in words with its numbers; empty when nothing happened
+};
+
+class Weigher {
+ public:
+  // `reloads`: applying a weight means a reload (apply.nginx is configured).
+  explicit Weigher(const Options& options, bool reloads = false);
+  ~Weigher();
+  Weigher(Weigher&&) noexcept;
+  Weigher& operator=(Weigher&&) noexcept;
+
+  // `out` gets one entry a node, in order.
+  void step(std::span<const NodeInput> nodes, base::TimePoint now, std::vector<NodeOutcome>& out);
+  // The node has left, or is another incarnation.
+  void forget(model::NodeRef node);
+  // Learned before a reload or restart: goes on from there.
+  void restore(model::NodeRef node, double control);
+
+  // The law in force ("adaptive" is never one), and why that one.
+  [[nodiscard]] std::string_view controller() const noexcept { return running_; }
+  [[nodiscard]] std::string_view controller_why() const noexcept { return why_; }
+  [[nodiscard]] bool frozen() const noexcept { return frozen_; }
+  [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
+
+ private:
+  struct State {
+    double control = 1;
+    bool placed = false;           // control was set by restore or by the first step
+    std::uint64_t seen = 0;        // fingerprint of the samples worked through
+    base::TimePoint stepped_at{};  // last step
+    base::TimePoint changed_at{};  // last change, for the cooldown
+    bool ever_changed = false;
+    double interval = 0;           // seconds between samples, averaged; 0: not known
+    double age = 0;                // seconds, of a sample when it is worked through, averaged
+    base::TimePoint sampled_at{};  // newest report
+  };
+  struct Work;
+
+  void choose_law(std::span<const NodeInput> nodes);
+  bool gather(std::span<const NodeInput> nodes, base::TimePoint now);
+  void ask(base::TimePoint now);
+  void move(Work& work, base::TimePoint now, NodeOutcome& out);
+  void bound(base::TimePoint now, std::vector<NodeOutcome>& out);
+  [[nodiscard]] double lag_of(const State& state) const noexcept;
+
+  Options options_;
+  Limits limits_;
+  std::string running_;
+  std::string why_;
+  std::unique_ptr<Controller> law_;
+  bool frozen_ = false;
+  std::unordered_map<std::uint64_t, State> states_;
+  std::vector<Work> work_;  // of the nodes in service; kept for its memory
+  std::vector<View> views_;
+  std::vector<Wish> wishes_;
+};
+
+}  // namespace steelyard::weigh
