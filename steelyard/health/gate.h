@@ -99,44 +99,51 @@ class Gate {
  private:
   enum class Phase : std::uint8_t { kUsable, kOut, kTrial };
   enum class Cause : std::uint8_t { kNone, kChecks, kTraffic, kUnchecked };
+  // What happened since the last sample.
+  struct Since {
+    std::uint64_t successes = 0;
+    std::uint64_t failures = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t streak = 0;
+  };
 
-  void eject(const Options& options, Cause cause, std::string why, base::TimePoint now);
-  void fail_check(const Options& options, bool whole_fall, const std::string& what,
-                  base::TimePoint now);
-  void begin_trial(const Options& options, base::TimePoint now);
-  void begin_ramp(const Options& options, base::TimePoint now, std::string why);
-  void usable(std::string why);
-  void note(model::Change change, std::string reason);
+  void eject(const Options& options, Cause cause, const std::string& why, base::TimePoint now);
+  void fail_check(const Options& options, const model::CheckSample& sample);
+  void judge_trial(const Options& options, const Since& since, base::TimePoint now);
+  void judge_usable(const Options& options, const Since& since, bool may_eject,
+                    base::TimePoint now);
   void leave_out(const Options& options, base::TimePoint now);
+  void begin_trial(const Options& options, base::TimePoint now);
+  void begin_ramp(const Options& options, base::TimePoint now, const std::string& why);
+  void enter_service();
   void move_ramp(const Options& options, base::TimePoint now);
-  void count_run(const model::TrafficSample& sample, std::uint64_t failures,
-                 std::uint64_t successes);
+  void forgive(const Options& options, base::TimePoint now);
+  void note(model::Change change, std::string reason);
 
   Phase phase_ = Phase::kUsable;
   Cause cause_ = Cause::kNone;
   Start start_;
+  bool suspect_ = false;
+  bool waiting_told_ = false;   // the reason says that only checks are awaited
+  std::uint8_t announced_ = 0;  // quarters of the ramp that were told
   std::uint32_t ejections_ = 0;
   std::uint32_t passes_ = 0;  // checks in a row
   std::uint32_t fails_ = 0;
   std::uint32_t report_fails_ = 0;
-  std::uint64_t run_ = 0;  // failures in a row, in traffic
-  std::uint64_t trial_successes_ = 0;
   std::uint32_t limit_ = 0;
   std::uint32_t in_flight_ = 0;  // as of the last traffic sample
   std::uint32_t streak_epoch_ = 0;
-  std::uint8_t announced_ = 0;  // quarters of the ramp that were told
-  bool suspect_ = false;
-  bool ever_passed_ = false;
+  std::uint64_t run_ = 0;  // failures in a row over all workers, in traffic
+  std::uint64_t trial_successes_ = 0;
   double ramp_ = 1;
   base::TimePoint out_until_{};
-  base::TimePoint
-      forgive_at_{};  // when one ejection is taken back; moves on while not in full service
-  base::TimePoint last_answer_{};  // of traffic
+  base::TimePoint forgive_at_{};  // when one ejection is taken back; moves on outside full service
   std::optional<base::TimePoint> trial_since_;
   std::optional<base::TimePoint> ramp_since_;
-  std::uint64_t seen_successes_ = 0;  // counters of the last sample
+  std::uint64_t seen_successes_ = 0;  // counters of the last sample …
   std::uint64_t seen_failures_ = 0;
   std::uint64_t seen_refused_ = 0;
+  std::uint64_t reported_successes_ = 0;  // … and of the last report
   std::string reason_;
   std::vector<Transition> transitions_;
 };
