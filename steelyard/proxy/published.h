@@ -1,0 +1,62 @@
+// What control publishes to the workers: one record {Config, Table}, both immutable and numbered,
+// through one atomic pointer a worker (the latest wins).
+//
+// A worker reads the pointer once a turn, writes the record's number to `taken` and the oldest
+// Config its exchanges still use to `oldest_config`. No Record, Table or index into one is kept
+// beyond the turn; a Config is kept as long as its number is ≥ `oldest_config`. Records, Tables and
+// Configs are made and destroyed by control only (publisher.h).
+//
+// Threads: `record` is written by control, the Cells by the worker; both read all.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "steelyard/base/cell.h"
+#include "steelyard/pick/table.h"
+#include "steelyard/proxy/options.h"
+#include "steelyard/request/exchange.h"
+#include "steelyard/request/router.h"
+
+namespace steelyard::proxy {
+
+struct Route {
+  request::Policy policy;
+  std::uint32_t upstream = 0;  // place in Config::upstreams
+};
+
+struct ListenerConfig {
+  base::Address address;
+  request::Router router;
+  std::vector<Route> routes;  // in the router's numbering
+};
+
+struct Config {
+  std::uint64_t number = 0;
+  std::vector<std::string> upstreams;  // those that routes lead to, each once
+  std::vector<ListenerConfig> listeners;
+  ClientOptions clients;
+  PoolOptions pool;
+
+  // `number` must be greater than that of every Config before.
+  static std::shared_ptr<const Config> make(std::uint64_t number, const Options& options,
+                                            const std::vector<ListenerOptions>& listeners);
+};
+
+struct Record {
+  std::uint64_t number = 0;
+  std::shared_ptr<const Config> config;  // shared among control's records; a worker never copies it
+  std::shared_ptr<const pick::Table> table;
+};
+
+struct alignas(base::kCacheLine) Published {
+  std::atomic<const Record*> record{nullptr};
+  alignas(base::kCacheLine) base::Cell<std::uint64_t> taken;  // number of the record in use
+  base::Cell<std::uint64_t> oldest_config;                    // of those still in use
+  base::Cell<std::uint64_t> turns;                            // heartbeat: grows with each turn
+};
+
+}  // namespace steelyard::proxy
