@@ -1,9 +1,11 @@
 // The one list of pickers. A new picker is its file pair, its test and one line (with its include)
 // in registry.cc; the conformance suite, the benchmark, the configuration, its schema and the docs
 // loop over this list.
+//
+// A Kind is an entry for schema::choice_of(&pick::kinds): it has `name` and `summary`; a picker
+// that gets options adds `options` there, and nothing else changes.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -15,11 +17,24 @@ namespace steelyard::pick {
 struct Kind {
   std::string_view name;     // as in the configuration: "least_connections"
   std::string_view summary;  // one sentence for manual and schema
-  // How far a node's share of 1,000,000 picks (no load, all pickable) may be from weight / sum,
+  // A node's exact share is weight / sum of weights; when false it is 1/n of those in rotation.
+  bool weighted = true;
+  // How far a node's share of 1,000,000 picks (no load, all pickable) may be from its exact share,
   // absolute.
-  double share_bound;
-  std::unique_ptr<const Picker> (*make)(const model::TableUpstream& upstream);
+  double share_bound = 0;
+  std::unique_ptr<const Picker> (*make)(const model::TableUpstream& upstream) = nullptr;
 };
+
+// A Kind for the picker class P, which is constructed from a TableUpstream.
+template <typename P>
+[[nodiscard]] constexpr Kind kind(std::string_view name, std::string_view summary,
+                                  double share_bound, bool weighted = true) {
+  return {name, summary, weighted, share_bound,
+          [](const model::TableUpstream& upstream) -> std::unique_ptr<const Picker> {
+            return std::make_unique<P>(upstream);
+          }};
+}
+inline constexpr bool kUnweighted = false;
 
 [[nodiscard]] std::span<const Kind> kinds() noexcept;
 [[nodiscard]] const Kind* find(std::string_view name) noexcept;

@@ -1,0 +1,40 @@
+#include "steelyard/pick/registry.h"
+
+#include <array>
+
+#include "steelyard/pick/least_connections.h"
+#include "steelyard/pick/p2c.h"
+#include "steelyard/pick/round_robin.h"
+#include "steelyard/pick/smooth_weighted_round_robin.h"
+#include "steelyard/pick/weighted_random.h"
+
+namespace steelyard::pick {
+namespace {
+
+// Bounds: 2 picks in a million for the exact ones; 5 standard deviations of a share of one half for
+// the random ones.
+constexpr double kExact = 2e-6;
+constexpr double kRandom = 2.5e-3;
+
+// clang-format off: one picker a line.
+constexpr std::array kKinds{
+    kind<RoundRobin>("round_robin", "Each node in turn, whatever its weight.", kExact, kUnweighted),
+    kind<SmoothWeightedRoundRobin>("smooth_weighted_round_robin", "In turn by weight, evenly spread, exact.", kExact),
+    kind<WeightedRandom>("weighted_random", "At random by weight.", kRandom),
+    kind<LeastConnections>("least_connections", "The fewest requests in flight for its weight; idle: by weight, in turn.", kExact),
+    kind<P2c>("p2c", "Two nodes at random by weight, the less loaded for its weight wins.", kRandom),
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Kind> kinds() noexcept { return kKinds; }
+
+const Kind* find(std::string_view name) noexcept {
+  for (const Kind& kind : kKinds) {
+    if (kind.name == name) return &kind;
+  }
+  return nullptr;
+}
+
+}  // namespace steelyard::pick
