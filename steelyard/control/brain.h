@@ -50,6 +50,7 @@ struct UpstreamSetup {
   sense::Options sense;
   weigh::Options weigh;
   const pick::Kind* picker = nullptr;  // null: the default
+  bool reloads = false;  // applying a weight means a reload (apply.nginx is configured)
 };
 
 struct Setup {
@@ -74,8 +75,7 @@ struct OverrideRequest {
 
 class Brain {
  public:
-  // The seed makes whatever is random in the laws repeatable.
-  Brain(model::Slots& slots, std::uint64_t seed);
+  explicit Brain(model::Slots& slots);
   ~Brain();
   Brain(const Brain&) = delete;
   Brain& operator=(const Brain&) = delete;
