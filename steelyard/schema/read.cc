@@ -285,6 +285,7 @@ void read_optional(const Spot& spot, const Type& type, void* into, Problems& pro
 
 void read_into(const Node& node, const Type& type, void* into, std::string_view path,
                Problems& problems) {
+  if (node.refused) return;
   const Spot spot{node, std::string(path)};
   switch (type.kind) {
     case Kind::kStruct:

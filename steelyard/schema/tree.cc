@@ -26,25 +26,29 @@ std::string shown(std::string_view text) {
   return out;
 }
 
-// The entry that the front of `path` names; `rest` is what follows it.
+// The entry that the front of `path` names; `rest` is what follows it, without a dot.
 const Entry* step(const Node& node, std::string_view path, std::string_view& rest) {
+  const Entry* best = nullptr;
+  std::size_t length = 0;
   if (node.kind == Node::Kind::kList) {
     if (!path.starts_with('[')) return nullptr;
     std::size_t at = 0;
     const auto [end, failed] = std::from_chars(path.data() + 1, path.data() + path.size(), at);
-    if (failed != std::errc{} || at >= node.entries.size()) return nullptr;
-    rest = path.substr(static_cast<std::size_t>(end - path.data()) + 1);
-    return &node.entries[at];
+    length = static_cast<std::size_t>(end - path.data()) + 1;
+    if (failed != std::errc{} || at >= node.entries.size() || length > path.size()) return nullptr;
+    best = &node.entries[at];
+  } else {
+    for (const auto& entry : node.entries) {  // the longest key that fits: keys may have dots
+      const auto size = entry.key.size();
+      if (!path.starts_with(entry.key) || (best != nullptr && size <= length)) continue;
+      if (size < path.size() && path[size] != '.' && path[size] != '[') continue;
+      best = &entry;
+      length = size;
+    }
+    if (best == nullptr) return nullptr;
   }
-  const Entry* best = nullptr;
-  for (const auto& entry : node.entries) {
-    if (!path.starts_with(entry.key)) continue;
-    const auto after = path.substr(entry.key.size());
-    if (!after.empty() && after[0] != '.' && after[0] != '[') continue;
-    if (best != nullptr && best->key.size() >= entry.key.size()) continue;
-    best = &entry;
-    rest = after;
-  }
+  rest = path.substr(length);
+  if (rest.starts_with('.')) rest.remove_prefix(1);
   return best;
 }
 
@@ -63,15 +67,22 @@ const Node* Node::find(std::string_view key) const noexcept {
   return nullptr;
 }
 
+const Node* Node::at(std::string_view path) const noexcept {
+  const Node* node = this;
+  while (!path.empty()) {
+    const Entry* entry = step(*node, path, path);
+    if (entry == nullptr) return nullptr;
+    node = &entry->value;
+  }
+  return node;
+}
+
 const Node& Node::deepest(std::string_view path) const noexcept {
   const Node* node = this;
   while (!path.empty()) {
-    std::string_view rest;
-    const Entry* entry = step(*node, path, rest);
+    const Entry* entry = step(*node, path, path);
     if (entry == nullptr) break;
     node = &entry->value;
-    path = rest;
-    if (path.starts_with('.')) path.remove_prefix(1);
   }
   return *node;
 }

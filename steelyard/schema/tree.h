@@ -28,15 +28,18 @@ struct Node {
   Place place;
   std::string text;            // of a scalar
   bool quoted = false;         // of a scalar
+  bool refused = false;        // told already (an alias, a tag): nothing more is said about it
   std::vector<Entry> entries;  // of a mapping or a list (then without keys)
 
   // Nothing was written: `key:`, `key: ~`, `key: null`.
   [[nodiscard]] bool is_empty() const noexcept;
   // The value of a key, or null. With a key that stands twice: the first.
   [[nodiscard]] const Node* find(std::string_view key) const noexcept;
-  // Follows a path as it stands in messages: "upstreams.api.nodes[2].address". Keys with a dot are
-  // found too. Gives the deepest node there is on the way, so that a message about a default points
-  // at the struct that lacks it.
+  // The value at a path as it stands in messages, "upstreams.api.nodes[2].address", or null. Keys
+  // with dots are found too.
+  [[nodiscard]] const Node* at(std::string_view path) const noexcept;
+  // The same, but gives the deepest node there is on the way, so that a message about a default
+  // points at the struct that lacks it.
   [[nodiscard]] const Node& deepest(std::string_view path) const noexcept;
 };
 
