@@ -61,7 +61,8 @@ struct NodeView {
 struct UpstreamView {
   std::string name;
   std::string picker;
-  std::string controller;
+  std::string controller;      // the law in force …
+  std::string controller_why;  // … and why that one
   bool panic = false;
   std::vector<NodeView> nodes;  // in order of configuration
   Counts gone;                  // of nodes that left
