@@ -6,8 +6,6 @@
 // Document>.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,11 +15,10 @@
 #include "steelyard/admin/options.h"
 #include "steelyard/apply/options.h"
 #include "steelyard/base/address.h"
-#include "steelyard/base/time.h"
 #include "steelyard/health/options.h"
 #include "steelyard/model/upstream.h"
 #include "steelyard/pick/registry.h"
-#include "steelyard/request/options.h"
+#include "steelyard/proxy/options.h"
 #include "steelyard/schema/field.h"
 #include "steelyard/sense/options.h"
 #include "steelyard/weigh/options.h"
@@ -73,50 +70,26 @@ struct UpstreamOptions {
   }
 };
 
-struct ListenerOptions {
-  base::Address address;
-  std::vector<request::RouteOptions> routes;
-
-  static constexpr auto fields() {
-    return std::tuple{
-        schema::field(
-            "address", &ListenerOptions::address,
-            "Where clients connect; `:8080` is every address of this machine, port 0 a free port.",
-            schema::required(), schema::any_address()),
-        schema::field(
-            "routes", &ListenerOptions::routes,
-            "Where requests go; the most exact host and the longest path win, whatever the order.",
-            schema::required(), schema::non_empty())};
-  }
-};
-
 struct Document {
-  std::vector<ListenerOptions> listeners;
+  std::vector<proxy::ListenerOptions> listeners;
   schema::Map<UpstreamOptions> upstreams;
+  proxy::Options proxy;
   admin::Options admin;
-  std::uint32_t workers = 0;
   std::string pid_file;
-  base::Duration shutdown_timeout = std::chrono::seconds(30);
 
   static constexpr auto fields() {
-    using std::chrono::hours;
-    using std::chrono::seconds;
     return std::tuple{
         schema::field("listeners", &Document::listeners,
                       "Addresses that take requests, and where these go.", schema::required(),
                       schema::non_empty()),
         schema::field("upstreams", &Document::upstreams, "Sets of nodes, by name.",
                       schema::required(), schema::non_empty(), schema::identifier()),
+        schema::splice(&Document::proxy),
         schema::field("admin", &Document::admin, "The admin API: state, metrics, overrides."),
-        schema::field("workers", &Document::workers, "Worker threads; 0 is one for each processor.",
-                      schema::between(0, 256), schema::until_restart()),
         schema::field(
             "pid_file", &Document::pid_file,
             "File with the process id, which `steelyard -s reload` reads; empty for none.",
-            schema::until_restart()),
-        schema::field("shutdown_timeout", &Document::shutdown_timeout,
-                      "How long open requests may go on after TERM before they are cut off.",
-                      schema::between(seconds(0), hours(24)))};
+            schema::until_restart())};
   }
 };
 

@@ -229,11 +229,26 @@ FieldInfo info_of(const Field<Owner, Member, Limits...>& field) {
   return info;
 }
 
+template <typename Owner, typename Member, typename... Limits>
+void add(std::vector<FieldInfo>& out, const Field<Owner, Member, Limits...>& field) {
+  out.push_back(info_of(field));
+}
+template <typename Owner, typename Member>
+void add(std::vector<FieldInfo>& out, const Splice<Owner, Member>& splice) {
+  static_assert(!HasCheck<Member>);
+  Type inner = type_of<Member>();
+  for (auto& info : inner.fields) {
+    info.at = [member = splice.member, at = std::move(info.at)](void* owner) {
+      return at(&(as<Owner>(owner).*member));
+    };
+    out.push_back(std::move(info));
+  }
+}
+
 template <typename T>
 void describe_struct(Type& type) {
   type.kind = Kind::kStruct;
-  std::apply([&](const auto&... fields) { (type.fields.push_back(info_of(fields)), ...); },
-             T::fields());
+  std::apply([&](const auto&... fields) { (add(type.fields, fields), ...); }, T::fields());
   type.make = []() -> std::shared_ptr<void> { return std::make_shared<T>(); };
   if constexpr (HasCheck<T>) {
     type.check = [](const void* from, Faults& faults) { as<T>(from).check(faults); };

@@ -123,6 +123,17 @@ template <typename Owner, typename Member, typename... Limits>
   return {name, member, help, std::tuple<Limits...>(limits...)};
 }
 
+// The fields of a nested struct stand among those of its owner, without a key of their own. Such a
+// struct has no `check`.
+template <typename Owner, typename Member>
+struct Splice {
+  Member Owner::* member;
+};
+template <typename Owner, typename Member>
+[[nodiscard]] constexpr Splice<Owner, Member> splice(Member Owner::* member) {
+  return {member};
+}
+
 // --- member types of our own
 // --------------------------------------------------------------------------------------------
 
