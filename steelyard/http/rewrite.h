@@ -43,5 +43,8 @@ std::size_t write_answer_head(
     std::uint16_t status, std::string_view content_type, std::size_t length,
     char* out) noexcept;  // content_type: at most 128 bytes; empty: no such field
 [[nodiscard]] std::string_view reason_phrase(std::uint16_t status) noexcept;  // "" when unknown
+// A whole static answer with `Connection: close`, for what cannot be parsed; 400 when the status
+// has none of its own.
+[[nodiscard]] std::string_view error_answer(std::uint16_t status) noexcept;
 
 }  // namespace steelyard::http

@@ -1,0 +1,35 @@
+// What a scanned head means: target, Host, framing, connection options. RFC 9112 sections 3, 6, 7;
+// RFC 9110 7.6.1.
+//
+// Each fills a Head whose fields were scanned, marks the fields that must not be forwarded, and
+// says kBad with the status for the client (requests) or 502 (answers). Cost: one pass over the
+// fields; Connection options are capped at 64.
+#pragma once
+
+#include "steelyard/http/codec.h"
+#include "steelyard/http/scan.h"
+
+namespace steelyard::http {
+
+// How the bytes after a head are read.
+enum class Framing : std::uint8_t { kNone, kLength, kChunked, kUntilClose };
+
+struct Meaning {
+  bool ok = false;
+  Framing framing = Framing::kNone;
+  Reset bad;
+};
+
+[[nodiscard]] Meaning understand_request(const StartLine& start, std::span<Field> fields,
+                                         std::uint64_t max_body, Head& head) noexcept;
+// `asked` is the method of the request that this answers.
+[[nodiscard]] Meaning understand_response(const StartLine& start, std::span<Field> fields,
+                                          Method asked, Head& head) noexcept;
+// Takes out what must not stand in trailers (RFC 9110 6.5.1); gives how many are left, in front and
+// in order.
+[[nodiscard]] std::size_t keep_good_trailers(std::span<Field> fields) noexcept;
+
+[[nodiscard]] bool valid_authority(
+    std::string_view text) noexcept;  // host[:port]; no userinfo, no list
+
+}  // namespace steelyard::http
