@@ -1,0 +1,142 @@
+#include "steelyard/admin/access.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace steelyard::admin {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return out;
+}
+
+// "host:port" or "host" → "host"; brackets of IPv6 are kept off.
+std::string_view without_port(std::string_view host) {
+  if (host.starts_with('[')) {
+    const auto end = host.find(']');
+    return end == std::string_view::npos ? host : host.substr(1, end - 1);
+  }
+  return host.substr(0, host.rfind(':'));
+}
+
+base::Error bad(std::string_view text, std::string_view why) {
+  return {.code = base::Code::kInvalid,
+          .origin = base::Origin::kOperator,
+          .retry_safe = false,
+          .text = "\"" + std::string(text) + "\" " + std::string(why)};
+}
+
+constexpr std::string_view kMappedPrefix("\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
+
+bool is_mapped(const base::Address& address) {
+  return address.family() == base::Address::Family::kV6 &&
+         std::equal(kMappedPrefix.begin(), kMappedPrefix.end(), address.ip().begin(),
+                    [](char c, std::uint8_t b) { return static_cast<std::uint8_t>(c) == b; });
+}
+
+}  // namespace
+
+base::Result<Network> Network::parse(std::string_view text) {
+  const auto slash = text.find('/');
+  const auto host = text.substr(0, slash);
+  const bool v6 = host.find(':') != std::string_view::npos;
+  const auto address =
+      base::Address::parse(v6 ? "[" + std::string(host) + "]:1" : std::string(host) + ":1");
+  if (!address || host == "localhost") {
+    return bad(text, "is not a network, write it as 10.0.0.0/8 or 2001:db8::/32");
+  }
+  Network out;
+  out.network_ = address.value();
+  const unsigned most = v6 ? 128 : 32;
+  out.prefix_ = most;
+  if (slash != std::string_view::npos) {
+    const auto digits = text.substr(slash + 1);
+    const auto [end, failed] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), out.prefix_);
+    if (failed != std::errc{} || end != digits.data() + digits.size() || out.prefix_ > most) {
+      return bad(text, "needs a prefix length from 0 to " + std::to_string(most));
+    }
+  }
+  return out;
+}
+
+bool Network::holds(const base::Address& address) const noexcept {
+  std::size_t skip = 0;
+  if (address.family() != network_.family()) {
+    if (network_.family() != base::Address::Family::kV4 || !is_mapped(address)) return false;
+    skip = kMappedPrefix.size();
+  }
+  for (unsigned bit = 0; bit < prefix_; ++bit) {
+    const auto mask = static_cast<std::uint8_t>(0x80U >> (bit % 8));
+    if ((network_.ip()[bit / 8] & mask) != (address.ip()[skip + bit / 8] & mask)) return false;
+  }
+  return true;
+}
+
+base::Result<Access> Access::make(const Options& options) {
+  Access out;
+  for (const auto& key : options.keys) {
+    const auto digest = io::digest_from_hex(key.sha256);
+    if (!digest) return bad(key.name, "has no valid sha256");
+    out.keys_.push_back({key.name, *digest});
+  }
+  for (const auto& text : options.allow) {
+    auto network = Network::parse(text);
+    if (!network) return network.error();
+    out.networks_.push_back(*network);
+  }
+  for (const auto& host : options.hosts) out.hosts_.push_back(lower(host));
+  return out;
+}
+
+bool Access::host_known(std::string_view host) const {
+  const std::string name = lower(without_port(host));
+  if (name == "localhost" || name == "::1") return true;
+  const auto address = base::Address::parse(name + ":1");
+  if (address && address->is_loopback()) return true;
+  return std::ranges::find(hosts_, name) != hosts_.end();
+}
+
+std::optional<Refusal> Access::read(const Caller& caller) const {
+  if (!host_known(caller.host)) {
+    return Refusal{421, "Host \"" + std::string(caller.host) +
+                            "\" is not one of ours; add it to admin.hosts if it should be"};
+  }
+  if (caller.fetch_site == "cross-site" || caller.fetch_site == "same-site") {
+    return Refusal{403, "requests from pages of other sites are refused"};
+  }
+  if (!caller.origin.empty()) {
+    const auto scheme = caller.origin.find("://");
+    if (scheme == std::string_view::npos || !host_known(caller.origin.substr(scheme + 3))) {
+      return Refusal{403, "Origin \"" + std::string(caller.origin) + "\" is refused"};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Access::write(const Caller& caller, std::string_view key,
+                                     std::string& author) const {
+  if (auto refusal = read(caller)) return refusal;
+  if (std::ranges::none_of(networks_, [&](const Network& n) { return n.holds(caller.peer); })) {
+    return Refusal{403, "address " + caller.peer.ip_text() + " is outside admin.allow"};
+  }
+  if (key.empty()) {
+    return Refusal{401, keys_.empty() ? "no key is configured; make one with `steelyard key new` "
+                                        "and put its hash under admin.keys"
+                                      : "X-API-Key is missing"};
+  }
+  const auto digest = io::sha256(key);
+  const Key* found = nullptr;
+  for (const auto& known : keys_) {
+    if (io::equal_constant_time(known.digest, digest)) found = &known;
+  }
+  if (found == nullptr) return Refusal{401, "X-API-Key is not a key we know"};
+  author = found->name;
+  return std::nullopt;
+}
+
+}  // namespace steelyard::admin
