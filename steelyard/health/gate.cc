@@ -12,6 +12,8 @@ namespace {
 // Reports that failed in a row are failed checks; where no checks are configured, this many of them
 // are a fall.
 constexpr std::uint32_t kReportFall = 3;
+// The cooldown is at its cap long before; the count only must not wrap.
+constexpr std::uint32_t kMostEjections = 1'000'000;
 
 base::Duration cooldown(const Options& options, std::uint32_t ejections) {
   const auto longest = std::max(options.cooldown_max, options.cooldown);
@@ -57,7 +59,7 @@ model::Eligibility Gate::eligibility() const noexcept {
 }
 
 void Gate::eject(const Options& options, Cause cause, const std::string& why, base::TimePoint now) {
-  ++ejections_;
+  if (ejections_ < kMostEjections) ++ejections_;
   const auto length = cooldown(options, ejections_);
   phase_ = Phase::kOut;
   cause_ = cause;
@@ -281,6 +283,7 @@ void Gate::move_ramp(const Options& options, base::TimePoint now) {
   ramp_ = 1;
   if (phase_ == Phase::kTrial) return;
   ramp_since_.reset();
+  forgive_at_ = now + options.cooldown_max;
   reason_ = "in service: ramp done after " + in_words(age);
   note(model::Change::kUsable, reason_);
 }
@@ -316,7 +319,7 @@ void Gate::restore(const Options& options, const Memory& memory, base::TimePoint
   enter_service();
   transitions_.clear();
   reason_ = "in service";
-  ejections_ = memory.ejections;
+  ejections_ = std::min(memory.ejections, kMostEjections);
   if (memory.out_for) {
     const auto left = std::min(*memory.out_for, std::max(options.cooldown_max, options.cooldown));
     phase_ = Phase::kOut;

@@ -89,6 +89,8 @@ class Reader {
 };
 
 void write(Writer& out, const NodeState& node, base::TimePoint now) {
+  const bool overridden =
+      node.override_ && node.override_->until > now;  // an ended one is not kept
   out.text(node.id.upstream);
   out.text(node.id.name);
   out.text(node.address);
@@ -96,16 +98,21 @@ void write(Writer& out, const NodeState& node, base::TimePoint now) {
   out.number(node.ejections);
   out.number(static_cast<std::uint8_t>((node.out_for ? kOutFor : 0) |
                                        (node.ramp_age ? kRampAge : 0) |
-                                       (node.override_ ? kOverridden : 0)));
+                                       (overridden ? kOverridden : 0)));
   if (node.out_for) out.duration(*node.out_for);
   if (node.ramp_age) out.duration(*node.ramp_age);
-  if (node.override_) {
+  if (overridden) {
     out.real(node.override_->weight);
     out.text(node.override_->reason);
     out.text(node.override_->by);
     out.duration(now - node.override_->since);
     out.duration(node.override_->until - now);
   }
+}
+
+// Ages and rests of time: none is negative, none so long that adding it to a time would overflow.
+bool sane(base::Duration d) noexcept {
+  return d >= base::Duration::zero() && d < std::chrono::hours(24 * 365 * 100);
 }
 
 // Nothing when a field makes no sense: whoever wrote that is not us.
@@ -125,14 +132,16 @@ std::optional<NodeState> read(Reader& in, base::TimePoint now) {
     o.weight = in.real();
     o.reason = in.text();
     o.by = in.text();
-    o.since = now - in.duration();
-    o.until = now + in.duration();
-    if (!std::isfinite(o.weight) || o.weight < 0) return std::nullopt;
+    const base::Duration age = in.duration();
+    const base::Duration left = in.duration();
+    if (!std::isfinite(o.weight) || o.weight < 0 || !sane(age) || !sane(left)) return std::nullopt;
+    o.since = now - age;
+    o.until = now + left;
   }
-  const bool sane = in.ok() && std::isfinite(node.control) && node.control > 0 &&
-                    node.out_for.value_or(base::Duration{}) >= base::Duration::zero() &&
-                    node.ramp_age.value_or(base::Duration{}) >= base::Duration::zero();
-  return sane ? std::optional(std::move(node)) : std::nullopt;
+  const bool good = in.ok() && std::isfinite(node.control) && node.control > 0 &&
+                    sane(node.out_for.value_or(base::Duration{})) &&
+                    sane(node.ramp_age.value_or(base::Duration{}));
+  return good ? std::optional(std::move(node)) : std::nullopt;
 }
 
 base::Error damaged(std::string why) {
