@@ -18,7 +18,7 @@ base::Error bad(std::string_view text, std::string_view what) {
   return base::Error{.code = base::Code::kInvalid,
                      .origin = base::Origin::kOperator,
                      .retry_safe = false,
-                     .text = std::string("is ").append(text).append(", ").append(what)};
+                     .text = std::string("is ").append(text.empty() ? "\"\"" : text).append(", ").append(what)};
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -249,7 +249,7 @@ base::Result<base::Duration> parse_duration(std::string_view text) {
       return bad(text, "is too long (292 years are the most)");
     total += part;
   }
-  if (text.empty()) return bad("\"\"", "must be a duration, as 30s or 1h30m");
+  if (text.empty()) return bad(text, "must be a duration, as 30s or 1h30m");
   return base::Duration(total);
 }
 
