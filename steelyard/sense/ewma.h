@@ -1,11 +1,11 @@
-// Exponentially weighted averages: one over samples (plain α), one over time (half of an old value
-// is gone after τ·ln 2).
+// Moving averages: one over samples (plain α), one over time.
 //
-// Ewma      s ← α·x + (1 − α)·s, the first sample is taken whole. α in (0, 1].
-// TimedEwma s ← x + (s − x)·e^(−Δt/τ): what a sample weighs depends on how long it stands for, so
-// that uneven ticks and
-//           different rates give the same average. Time that does not move forward adds nothing but
-//           the first sample.
+// Ewma       s ← α·x + (1 − α)·s; the first sample is taken whole. α in (0, 1].
+// TimedMean  mean of a value weighted by e^(−age/τ): what a value weighs depends on how long it
+// held, so that uneven
+//            ticks give the same average; from the start on it is the mean of what there was, so
+//            that an odd first moment does not stay for τ. With even samples and a long history it
+//            is an Ewma with α = 1 − e^(−Δt/τ).
 // Both are empty until the first sample: unknown is not zero. Cost: O(1), no allocation. One owner.
 #pragma once
 
@@ -31,32 +31,34 @@ class Ewma {
   std::optional<double> value_;
 };
 
-class TimedEwma {
+class TimedMean {
  public:
-  explicit TimedEwma(base::Duration tau) noexcept : tau_(base::seconds(tau)) {}
+  explicit TimedMean(base::Duration tau) noexcept : tau_(base::seconds(tau)) {}
 
-  // `x` held from the sample before until `now`.
-  void add(double x, base::TimePoint now) noexcept {
-    if (!value_) {
-      value_ = x;
-    } else if (now > at_) {
-      value_ = x + (*value_ - x) * std::exp(-base::seconds(now - at_) / tau_);
-    }
-    if (now > at_) at_ = now;
+  // `x` held for the last `held`; nothing happens unless that is positive.
+  void add(double x, base::Duration held) noexcept {
+    if (held <= base::Duration::zero()) return;
+    const double fade = std::exp(-base::seconds(held) / tau_);
+    weight_ = weight_ * fade + (1 - fade);
+    sum_ = sum_ * fade + x * (1 - fade);
   }
-  [[nodiscard]] std::optional<double> value() const noexcept { return value_; }
-  void reset() noexcept { value_.reset(); }
+  [[nodiscard]] std::optional<double> value() const noexcept {
+    if (weight_ <= 0) return std::nullopt;
+    return sum_ / weight_;
+  }
+  void reset() noexcept { sum_ = weight_ = 0; }
 
-  // The τ at which a timed average over samples every `interval` equals a plain one with `alpha` in
-  // (0, 1).
+  // The τ at which a timed mean over samples every `interval` fades as an Ewma with `alpha` does. α
+  // = 1: one interval.
   static base::Duration tau_of(double alpha, base::Duration interval) noexcept {
+    if (alpha >= 1) return interval;
     return base::from_seconds(-base::seconds(interval) / std::log1p(-alpha));
   }
 
  private:
   double tau_;
-  base::TimePoint at_{};
-  std::optional<double> value_;
+  double sum_ = 0;
+  double weight_ = 0;
 };
 
 }  // namespace steelyard::sense

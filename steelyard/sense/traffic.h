@@ -59,8 +59,8 @@ class Traffic {
 
   TrafficOptions options_;
   std::optional<model::TrafficSample> last_;
-  TimedEwma rate_;
-  TimedEwma mean_rate_;
+  TimedMean rate_;
+  TimedMean mean_rate_;
   double finished_ = 0;  // fading, as of last_->at
   double failed_ = 0;
   std::uint64_t samples_ = 0;        // with a rate

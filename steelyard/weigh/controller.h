@@ -44,7 +44,8 @@ struct View {
 struct Wish {
   bool known = false;
   bool floor = false;  // the floor weight; `value` says nothing
-  double value = 0;    // > 0 when known and not floor
+  bool hold = false;   // not yet to be judged: keeps the weight it has; `value` says nothing
+  double value = 0;    // > 0 and finite when known and neither floor nor hold
   std::string why;     // in words with its numbers: "score 62 → 4 of 10"
 };
 

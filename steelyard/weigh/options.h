@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "steelyard/base/time.h"
 #include "steelyard/schema/field.h"
@@ -131,5 +133,10 @@ struct Limits {
   // never lifts a node.
   [[nodiscard]] double floor_of(double base) const noexcept;
 };
+
+// What is allowed but will hardly be meant, one sentence each: a floor that leaves nothing to move,
+// rounding that leaves nothing of a law. `bases`: the configured weights of the upstream's nodes.
+[[nodiscard]] std::vector<std::string> warnings(const Options& options,
+                                                std::span<const double> bases);
 
 }  // namespace steelyard::weigh

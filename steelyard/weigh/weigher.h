@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,8 +33,11 @@
 #include "steelyard/model/decision.h"
 #include "steelyard/model/node_ref.h"
 #include "steelyard/model/observation.h"
+#include "steelyard/weigh/bound.h"
 #include "steelyard/weigh/controller.h"
 #include "steelyard/weigh/options.h"
+#include "steelyard/weigh/trust.h"
+#include "steelyard/weigh/wanted.h"
 
 namespace steelyard::weigh {
 
@@ -59,9 +63,6 @@ class Weigher {
  public:
   // `reloads`: applying a weight means a reload (apply.nginx is configured).
   explicit Weigher(const Options& options, bool reloads = false);
-  ~Weigher();
-  Weigher(Weigher&&) noexcept;
-  Weigher& operator=(Weigher&&) noexcept;
 
   // `out` gets one entry a node, in order.
   void step(std::span<const NodeInput> nodes, base::TimePoint now, std::vector<NodeOutcome>& out);
@@ -80,33 +81,49 @@ class Weigher {
   struct State {
     double control = 1;
     bool placed = false;           // control was set by restore or by the first step
+    bool in_service = false;       // at the last step
     std::uint64_t seen = 0;        // fingerprint of the samples worked through
-    base::TimePoint stepped_at{};  // last step
-    base::TimePoint changed_at{};  // last change, for the cooldown
-    bool ever_changed = false;
+    base::TimePoint beat_at{};     // last sample or silence worked through
+    base::TimePoint sampled_at{};  // newest report
     double interval = 0;           // seconds between samples, averaged; 0: not known
     double age = 0;                // seconds, of a sample when it is worked through, averaged
-    base::TimePoint sampled_at{};  // newest report
+    std::optional<base::TimePoint> changed_at;  // for the cooldown
   };
-  struct Work;
+  // One node in service during a step.
+  struct Work {
+    std::size_t at = 0;  // in the caller's span
+    State* state = nullptr;
+    double before = 1;
+    bool fresh = false;   // a new sample
+    bool silent = false;  // no sample, though another interval has passed
+  };
 
   void choose_law(std::span<const NodeInput> nodes);
-  bool gather(std::span<const NodeInput> nodes, base::TimePoint now);
+  void gather(std::span<const NodeInput> nodes, base::TimePoint now);
+  void place_new();
+  bool find_beats(base::TimePoint now);
   void ask(base::TimePoint now);
-  void move(Work& work, base::TimePoint now, NodeOutcome& out);
-  void bound(base::TimePoint now, std::vector<NodeOutcome>& out);
-  [[nodiscard]] double lag_of(const State& state) const noexcept;
+  void move(std::size_t at, const Trust& trust, base::TimePoint now, NodeOutcome& out);
+  void bound_all(std::vector<NodeOutcome>& out);
+  void finish(base::TimePoint now, std::vector<NodeOutcome>& out);
+  [[nodiscard]] double lag_of(const State& state, const Law& law, double* alpha) const noexcept;
 
   Options options_;
   Limits limits_;
   std::string running_;
   std::string why_;
   std::unique_ptr<Controller> law_;
+  bool ever_known_ = false;
   bool frozen_ = false;
+  bool froze_ = false;  // in this step
   std::unordered_map<std::uint64_t, State> states_;
-  std::vector<Work> work_;  // of the nodes in service; kept for its memory
+  // Of the nodes in service, one entry each; kept for their memory.
+  std::vector<Work> work_;
   std::vector<View> views_;
   std::vector<Wish> wishes_;
+  std::vector<double> floors_;
+  std::vector<Want> wants_;
+  std::vector<Bounded> bounds_;
 };
 
 }  // namespace steelyard::weigh
