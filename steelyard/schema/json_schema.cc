@@ -182,7 +182,8 @@ void write_choice(Json& json, const Type& type) {
   json.close(']');
 }
 
-bool write_default(Json& json, const Type& type, const void* value) {
+// Writes a default where one can be said in a line; structs, maps and choices have theirs inside.
+bool has_plain_default(const Type& type, const void* value) {
   switch (type.kind) {
     case Kind::kStruct:
     case Kind::kMap:
@@ -190,32 +191,35 @@ bool write_default(Json& json, const Type& type, const void* value) {
       return false;
     case Kind::kOptional:
       return type.size(value) != 0 &&
-             write_default(json, type.element.front(), type.item(value, 0, nullptr));
+             has_plain_default(type.element.front(), type.item(value, 0, nullptr));
     case Kind::kList:
-      if (type.element.front().kind == Kind::kStruct) return false;
-      json.key("default");
+      return type.element.front().kind != Kind::kStruct;
+    case Kind::kAddress:
+      return std::get<base::Address>(type.load(value)).valid();
+    default:
+      return true;
+  }
+}
+
+void write_value(Json& json, const Type& type, const void* value) {
+  switch (type.kind) {
+    case Kind::kOptional:
+      return write_value(json, type.element.front(), type.item(value, 0, nullptr));
+    case Kind::kList:
       json.open('[');
       for (std::size_t i = 0; i < type.size(value); ++i) {
-        json.string(to_text(type.element.front(), type.item(value, i, nullptr)));
+        write_value(json, type.element.front(), type.item(value, i, nullptr));
       }
-      json.close(']');
-      return true;
+      return json.close(']');
     case Kind::kBool:
     case Kind::kInteger:
     case Kind::kNumber:
-      json.member_raw("default", to_text(type, value));
-      return true;
+      return json.raw(to_text(type, value));
     case Kind::kString:
-      json.member("default", std::get<std::string>(type.load(value)));
-      return true;
-    case Kind::kAddress:
-      if (!std::get<base::Address>(type.load(value)).valid()) return false;
-      break;
+      return json.string(std::get<std::string>(type.load(value)));
     default:
-      break;
+      return json.string(to_text(type, value));
   }
-  json.member("default", to_text(type, value));
-  return true;
 }
 
 void write_struct(Json& json, const Type& type) {
@@ -227,7 +231,11 @@ void write_struct(Json& json, const Type& type) {
     json.key(field.name);
     json.open('{');
     json.member("description", field.help);
-    if (!field.required) write_default(json, field.type, field.at(defaults.get()));
+    const void* value = field.at(defaults.get());
+    if (!field.required && has_plain_default(field.type, value)) {
+      json.key("default");
+      write_value(json, field.type, value);
+    }
     write_body(json, field.type);
     json.close('}');
   }

@@ -15,10 +15,11 @@ constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kMaxDigits = 18;  // what an int64 surely holds
 
 base::Error bad(std::string_view text, std::string_view what) {
-  return base::Error{.code = base::Code::kInvalid,
-                     .origin = base::Origin::kOperator,
-                     .retry_safe = false,
-                     .text = std::string("is ").append(text.empty() ? "\"\"" : text).append(", ").append(what)};
+  return base::Error{
+      .code = base::Code::kInvalid,
+      .origin = base::Origin::kOperator,
+      .retry_safe = false,
+      .text = std::string("is ").append(text.empty() ? "\"\"" : text).append(", ").append(what)};
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
