@@ -42,6 +42,8 @@ struct Observation {
   base::TimePoint reported_at{};     // of the newest of them
   bool report_failed =
       false;  // last report refused or timed out: a failed check and the floor weight
+
+  friend bool operator==(const Observation&, const Observation&) = default;
 };
 
 }  // namespace steelyard::model
