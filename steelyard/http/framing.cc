@@ -10,6 +10,9 @@ namespace {
 constexpr std::size_t kMaxOptions =
     64;  // of Connection, all lines together; a guess far above honest use
 
+constexpr std::size_t kMaxLoadReport =
+    8 * 1024;  // bytes; a node that sends more is not spoken to again on it
+
 // Calls `each(word)` for the elements of a comma list; stops and gives false when it does.
 template <typename F>
 bool for_each_item(std::string_view list, F each) noexcept {
@@ -53,6 +56,7 @@ struct Facts {  // gathered in one pass over the fields
   bool has_upgrade = false, expects_continue = false;
   bool any_drop = false;
   bool too_many_options = false;
+  bool flooded = false;  // a load report beyond all measure
 };
 
 void gather_length(const Field& field, Facts& facts) noexcept {
@@ -154,8 +158,11 @@ Facts gather(std::span<Field> fields) noexcept {
       case FieldId::kProxyConnection:
       case FieldId::kTe:
       case FieldId::kHttp2Settings:
+        field.drop = true;
+        break;
       case FieldId::kLoadReport:
         field.drop = true;
+        facts.flooded = facts.flooded || field.value.size() > kMaxLoadReport;
         break;
       default:
         break;
@@ -313,6 +320,7 @@ Meaning understand_response(const StartLine& start, std::span<Field> fields, Met
   }
   if (head.status == 101) return refuse(502, "101 without an upgrade");
   head.keep_alive = v11 ? !facts.close : facts.keep_alive && !facts.close;
+  if (facts.flooded) head.keep_alive = false;
   head.has_length = facts.lengths > 0;
   head.length = facts.length;
   Meaning meaning{true, Framing::kNone, {}};
