@@ -10,9 +10,9 @@ namespace {
 
 __extension__ using u128 = unsigned __int128;
 
-// Steps to fall into the cycle, times nodes: what a fresh start may cost (guess: some 20 µs, once a
+// Steps to fall into the cycle, times nodes: what a fresh start may cost (some 10 µs, once a
 // cursor).
-constexpr std::uint64_t kWarmUp = std::uint64_t{1} << 14;
+constexpr std::uint64_t kWarmUp = std::uint64_t{1} << 12;
 
 std::int64_t rescale(std::int64_t credit, std::int64_t from, std::int64_t to) {
   if (from == to) return credit;
