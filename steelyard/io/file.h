@@ -42,9 +42,10 @@ class StagedFile {
   [[nodiscard]] base::Result<void> commit();
 
  private:
-  StagedFile(std::string target, std::string temporary) noexcept;
+  StagedFile(std::string target, std::string temporary, bool in_place) noexcept;
   std::string target_;
   std::string temporary_;  // empty: nothing to remove
+  bool in_place_ = false;
 };
 
 [[nodiscard]] base::Result<void> replace_file(const std::string& path, std::string_view text,

@@ -140,7 +140,8 @@ class WatchEvents {
   ~WatchEvents() = default;
 };
 
-class Watch {  // readiness of any other descriptor (pidfd, signalfd, pipe, inotify); cold paths only
+class Watch {  // readiness of any other descriptor (pidfd, signalfd, pipe, inotify); cold paths
+               // only
  public:
   virtual ~Watch() = default;
 };
@@ -151,8 +152,8 @@ struct ReactorStats {
   std::size_t listeners = 0;
   std::size_t timers = 0;
   std::size_t watches = 0;
-  std::size_t slab_bytes = 0;      // in Slabs and Bufs made of them
-  std::size_t receive_bytes = 0;   // receive blocks pinned by Bufs
+  std::size_t slab_bytes = 0;     // in Slabs and Bufs made of them
+  std::size_t receive_bytes = 0;  // receive blocks pinned by Bufs
   std::uint64_t turns = 0;
   std::uint64_t accept_pauses = 0;  // times accepting paused because no descriptor was free
 };

@@ -1,0 +1,69 @@
+#include "steelyard/io/slab.h"
+
+#include <bit>
+#include <cassert>
+#include <new>
+
+#include "steelyard/io/poison.h"
+
+namespace steelyard::io {
+
+SlabPool::~SlabPool() {
+  assert(bytes_out_ == 0 && "Bufs of a reactor must die before it");
+  for (Class& kind : classes_) {
+    while (kind.free != nullptr) {
+      Block* const block = kind.free;
+      kind.free = block->next;
+      free_block(block);
+    }
+  }
+}
+
+Slab SlabPool::take(std::size_t bytes) {
+  const std::size_t whole = bytes + sizeof(Block);
+  const auto power = static_cast<std::size_t>(std::bit_width(whole - 1));
+  const std::size_t size_class = power <= kSmallest ? 0 : power - kSmallest;
+  Block* block = nullptr;
+  if (size_class < kClasses && classes_[size_class].free != nullptr) {
+    Class& kind = classes_[size_class];
+    block = kind.free;
+    kind.free = block->next;
+    --kind.kept;
+    unpoison(block + 1, block->room);
+  } else {
+    const std::size_t size =
+        size_class < kClasses ? std::size_t{1} << (kSmallest + size_class) : whole;
+    block = new (::operator new(size)) Block;
+    block->release = &released;
+    block->pool = this;
+    block->room = size - sizeof(Block);
+    block->size_class = size_class;
+  }
+  bytes_out_ += block->room;
+  return Slab(block, reinterpret_cast<std::byte*>(block + 1), block->room);
+}
+
+void SlabPool::released(base::Storage* storage) noexcept {
+  auto* const block = static_cast<Block*>(storage);
+  SlabPool& pool = *block->pool;
+  pool.bytes_out_ -= block->room;
+  if (block->size_class < kClasses) {
+    Class& kind = pool.classes_[block->size_class];
+    if (kind.kept < kKeepBytes >> (kSmallest + block->size_class)) {
+      ++kind.kept;
+      block->next = kind.free;
+      kind.free = block;
+      poison(block + 1, block->room);
+      return;
+    }
+  }
+  free_block(block);
+}
+
+void SlabPool::free_block(Block* block) noexcept {
+  unpoison(block + 1, block->room);
+  block->~Block();
+  ::operator delete(block);
+}
+
+}  // namespace steelyard::io
