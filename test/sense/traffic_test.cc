@@ -98,8 +98,10 @@ TEST(Traffic, ErrorRateIsUnknownAgainWhenTheTrafficEnds) {
   EXPECT_FALSE(feed.read(minutes(1)).error_rate);
   for (int i = 0; i < 60; ++i) feed.tick(seconds(1), 0);
   EXPECT_FALSE(feed.read().error_rate);
-  EXPECT_NEAR(feed.read().rate->value, 11.5,
-              0.5);  // the rate is known: it has fallen (e^(−60/28) of it is left)
+  // The rate stays known and has fallen: 10 s of 100, then 60 s of 0, fading with 28 s.
+  const double want =
+      100 * (1 - std::exp(-10.0 / 28)) * std::exp(-60.0 / 28) / (1 - std::exp(-70.0 / 28));
+  EXPECT_NEAR(feed.read().rate->value, want, 1e-9);
 }
 
 TEST(Traffic, ErrorRateFollowsAFailingNodeWithinSeconds) {
