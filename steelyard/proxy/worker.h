@@ -56,6 +56,8 @@ struct WorkerOptions {
   ClientCodecs client_codec;  // empty: HTTP/1
 };
 
+class Core;
+
 class Worker {
  public:
   Worker(io::Reactor& reactor, const WorkerOptions& options, const model::Slots& slots,
@@ -79,7 +81,6 @@ class Worker {
   [[nodiscard]] const WorkerMetrics& metrics() const noexcept;  // readable from any thread
 
  private:
-  class Core;
   std::unique_ptr<Core> core_;
 };
 

@@ -8,11 +8,6 @@ namespace steelyard::request {
 using base::Code;
 using base::TimePoint;
 
-bool is_idempotent(std::string_view method) noexcept {
-  return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE" ||
-         method == "OPTIONS" || method == "TRACE";
-}
-
 Step Exchange::begin(const Policy& policy, bool idempotent, std::uint64_t key, const Place& place,
                      TimePoint now) noexcept {
   assert(!running(0) && !running(1));
@@ -169,14 +164,15 @@ Step Exchange::close(Reason reason) noexcept {
   return step;
 }
 
-Step Exchange::failed(unsigned which, const base::Error& error, bool reused, const Place& place,
+Step Exchange::failed(unsigned which, const base::Error& error, Broke where, const Place& place,
                       TimePoint now) noexcept {
   Attempt& attempt = attempts_[which];
   assert(attempt.state != State::kFree);
   const bool connecting = attempt.state == State::kConnecting;
   const bool theirs = error.origin == base::Origin::kNode;
   const bool unsent = error.retry_safe;
-  const bool stale = reused && !connecting && !answered_ && attempt.state != State::kAnswering;
+  const bool begun = where == Broke::kInAnswer || attempt.state == State::kAnswering;
+  const bool stale = where == Broke::kReused && !connecting && !answered_ && !begun;
   Reason reason = Reason::kBroken;
   if (connecting) {
     reason = error.code == Code::kTimeout ? Reason::kConnectTimeout : Reason::kConnectFailed;
@@ -202,7 +198,7 @@ Step Exchange::failed(unsigned which, const base::Error& error, bool reused, con
     return step;
   }
   const std::uint32_t budget = policy_->retry.attempts;
-  const bool may = theirs && !answered_ && replayable_ && (unsent || idempotent_);
+  const bool may = theirs && !answered_ && !begun && replayable_ && (unsent || idempotent_);
   if (may && stale && !stale_ && resends_ < std::max(1U, budget)) {
     stale_ = true;
     ++resends_;
@@ -259,7 +255,7 @@ Step Exchange::on_time(Stall stall, const Place& place, TimePoint now) noexcept 
     if (attempt.state == State::kFree || now < deadline_of(attempt)) continue;
     if (attempt.state == State::kConnecting) {
       const base::Error error{Code::kTimeout, base::Origin::kNode, true, {}};
-      return failed(which, error, false, place, now);
+      return failed(which, error, Broke::kFresh, place, now);
     }
     const bool waiting = attempt.state == State::kWaiting;
     if (!waiting && stall == Stall::kClient) {

@@ -34,7 +34,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "steelyard/base/result.h"
 #include "steelyard/base/rng.h"
@@ -47,9 +46,6 @@
 #include "steelyard/request/reason.h"
 
 namespace steelyard::request {
-
-// RFC 9110 §9.2.2. Names are case-sensitive; what we do not know is not idempotent.
-[[nodiscard]] bool is_idempotent(std::string_view method) noexcept;
 
 struct Policy {
   TimeoutOptions timeouts;
@@ -83,6 +79,14 @@ struct Step {
 
 enum class Stall : std::uint8_t { kNode, kClient };  // who keeps the exchange from moving
 
+// Where an attempt broke: it decides what that says about the node, and whether it may be tried
+// again.
+enum class Broke : std::uint8_t {
+  kFresh,     // on a connection of its own, or while connecting
+  kReused,    // on a connection that had served before, without a byte of an answer to this request
+  kInAnswer,  // after the first byte of the answer
+};
+
 class Exchange {
  public:
   static constexpr unsigned kAttempts = 2;
@@ -100,9 +104,8 @@ class Exchange {
   std::optional<unsigned> head(unsigned attempt, unsigned status, base::TimePoint now) noexcept;
   // The answer came to its end; the attempt is over.
   void finished(unsigned attempt) noexcept;
-  // The attempt broke. `reused`: on a connection that had served before and gave no byte for this
-  // request.
-  Step failed(unsigned attempt, const base::Error& error, bool reused, const Place& place,
+  // The attempt broke.
+  Step failed(unsigned attempt, const base::Error& error, Broke where, const Place& place,
               base::TimePoint now) noexcept;
   // The client went away, or the attempt lost: neither success nor failure, unless its head had
   // come.
@@ -118,6 +121,7 @@ class Exchange {
   [[nodiscard]] model::NodeRef node(unsigned attempt) const noexcept {
     return attempts_[attempt].node;
   }
+  [[nodiscard]] const Policy& policy() const noexcept { return *policy_; }
   [[nodiscard]] unsigned tries() const noexcept { return tries_; }
 
  private:

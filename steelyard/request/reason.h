@@ -13,6 +13,7 @@ enum class Reason : std::uint8_t {
   kBadRequest,
   kClientTimeout,
   kNoRoute,
+  kNotOffered,
   kNoUpstream,
   kNoNode,
   kAllBusy,
@@ -25,7 +26,7 @@ enum class Reason : std::uint8_t {
   kIdleTimeout,
   kTotalTimeout,
 };
-inline constexpr std::size_t kReasons = 15;
+inline constexpr std::size_t kReasons = 16;
 
 struct ReasonText {
   std::uint16_t status;
@@ -39,6 +40,7 @@ struct ReasonText {
       {400, "bad_request", "the request is malformed"},
       {408, "client_timeout", "the request did not arrive in time"},
       {404, "no_route", "no route matches this host and path"},
+      {501, "not_offered", "tunnels are not offered"},
       {503, "no_upstream", "the upstream no longer exists"},
       {503, "no_node", "no usable node in the upstream"},
       {503, "all_busy", "every usable node is at its limit"},

@@ -1,0 +1,26 @@
+// Attempt: the link between an exchange and a stream of a node's connection. Lives inside its
+// Exchange.
+#pragma once
+
+#include <cstdint>
+
+#include "steelyard/http/codec.h"
+
+namespace steelyard::proxy {
+
+class Exchange;
+class NodeConnection;
+
+struct Attempt {
+  Exchange* exchange = nullptr;
+  NodeConnection* connection = nullptr;           // nothing: not running
+  Attempt* next = nullptr;                        // of the same connection
+  http::StreamId stream = http::StreamId::kNone;  // none: still connecting
+  std::uint8_t index = 0;                         // among the attempts of its exchange
+  bool reused = false;                            // on a connection that had served before
+  std::size_t owed = 0;  // answer bytes passed on whose credit was not yet given back
+
+  [[nodiscard]] bool ready() const noexcept { return stream != http::StreamId::kNone; }
+};
+
+}  // namespace steelyard::proxy

@@ -1,0 +1,130 @@
+// Core: what the parts of one worker share: the reactor, what is published, pools of objects, the
+// lists of who waits, the counters. Behind worker.h; nothing else includes it.
+//
+// Objects come from free lists and go back there, so that a steady load allocates nothing. One
+// timer serves all DueLists and the stopping of listeners; it is armed for the earliest and left
+// alone when that moves later.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "steelyard/base/rng.h"
+#include "steelyard/proxy/client_connection.h"
+#include "steelyard/proxy/exchange.h"
+#include "steelyard/proxy/generations.h"
+#include "steelyard/proxy/listening.h"
+#include "steelyard/proxy/node_connection.h"
+#include "steelyard/proxy/node_pool.h"
+#include "steelyard/proxy/worker.h"
+
+namespace steelyard::proxy {
+
+inline constexpr std::size_t kHighWater = std::size_t{128} << 10;  // unsent bytes of a stream
+inline constexpr base::Duration kLingerTime = std::chrono::seconds(2);
+inline constexpr base::Duration kBeat = std::chrono::milliseconds(10);
+inline constexpr base::Duration kUrgentGap = std::chrono::milliseconds(5);
+
+using Clients = DueList<ClientConnection, &ClientConnection::due>;
+using NodeConnections = DueList<NodeConnection, &NodeConnection::due>;
+using AllClients = DueList<ClientConnection, &ClientConnection::all>;
+
+class Core final : io::TimerEvents {
+ public:
+  Core(io::Reactor& reactor, const WorkerOptions& options, const model::Slots& slots,
+       Published& published, WorkerEvents& events);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  void take_record();
+  void turn(base::TimePoint until);
+  void add_listener(const io::Fd& socket, const base::Address& address);
+  void remove_listener(const base::Address& address);
+  void drain(base::TimePoint idle_until, base::TimePoint limit);
+  [[nodiscard]] bool finished() const noexcept { return finished_; }
+
+  // Objects.
+  [[nodiscard]] ClientConnection& new_client();
+  [[nodiscard]] NodeConnection& new_node_connection();
+  [[nodiscard]] Exchange& new_exchange();
+  void free(ClientConnection& client) noexcept;
+  void free(NodeConnection& connection) noexcept;
+  void free(Exchange& exchange) noexcept;
+
+  // A stream to the node, through `Exchange::on_ready` or `on_failed`; at once on a pooled
+  // connection.
+  void acquire(const model::TableNode& node, bool fresh, base::Duration timeout, Attempt& attempt);
+
+  // Codecs.
+  [[nodiscard]] std::unique_ptr<http::ServerCodec> server_codec(http::CodecEvents& to);
+  [[nodiscard]] std::unique_ptr<http::ClientCodec> client_codec(http::CodecEvents& to);
+
+  void listener_stopped(Listening& listening) noexcept;
+  void let_clients_in() noexcept;
+  void due_by(base::TimePoint when) noexcept;  // the clock must go off by then
+  void urgent(model::NodeRef node) noexcept;
+  [[nodiscard]] std::string_view next_request_id() noexcept;  // valid until the next call
+  [[nodiscard]] bool draining() const noexcept { return draining_; }
+  [[nodiscard]] std::size_t client_limit() const noexcept;
+  [[nodiscard]] const Config* config() const noexcept {
+    return generations.current() == nullptr ? nullptr : generations.current()->config;
+  }
+
+  io::Reactor& reactor;
+  const WorkerOptions options;
+  const model::Slots& slots;
+  Published& published;
+  WorkerEvents& events;
+  WorkerMetrics metrics;
+  base::Rng rng;
+  const Record* record = nullptr;  // of this turn
+  std::uint64_t record_number = 0;
+  Generations generations;
+  request::Cursors cursors;
+  NodePools pools;
+  DeferredQueue deferred;
+
+  AllClients clients;
+  Clients waiting_head;  // clients that owe us a head
+  Clients idle;          // keep-alive clients between requests
+  Clients lingering;     // clients that are told everything
+  Clients closing;       // clients to be closed after this turn, when their FIN is out
+  NodeConnections lingering_nodes;
+  NodeConnections closing_nodes;
+  std::size_t live_exchanges = 0;
+
+ private:
+  void on_time() noexcept override;
+  void place_listeners() noexcept;
+  void close_idle_of(const Listening* listening) noexcept;  // null: of all
+  void drop_listenings() noexcept;
+  void expire_oldest() noexcept;
+  void go_on_draining(base::TimePoint now) noexcept;
+  void check_finished() noexcept;
+  [[nodiscard]] base::TimePoint next_due() const noexcept;
+
+  std::shared_ptr<http::Http1Pool> http1_;
+  std::vector<std::unique_ptr<ClientConnection>> all_clients_;
+  std::vector<std::unique_ptr<NodeConnection>> all_node_connections_;
+  std::vector<std::unique_ptr<Exchange>> all_exchanges_;
+  std::vector<ClientConnection*> free_clients_;
+  std::vector<NodeConnection*> free_node_connections_;
+  Exchange* free_exchanges_ = nullptr;
+  std::vector<std::unique_ptr<Listening>> listenings_;
+  std::unique_ptr<io::Timer> clock_;
+  base::TimePoint armed_ = base::TimePoint::max();
+  base::TimePoint next_beat_ = base::TimePoint::max();
+  base::TimePoint idle_until_{};
+  base::TimePoint limit_{};
+  base::TimePoint next_urgent_{};
+  std::uint64_t id_prefix_ = 0;
+  std::uint64_t id_count_ = 0;
+  std::array<char, 32> id_text_{};
+  bool draining_ = false;
+  bool told_ = false;  // the drain's limit has come
+  bool finished_ = false;
+};
+
+}  // namespace steelyard::proxy

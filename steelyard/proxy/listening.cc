@@ -1,0 +1,50 @@
+#include "steelyard/proxy/listening.h"
+
+#include "steelyard/io/socket.h"
+#include "steelyard/proxy/core.h"
+
+namespace steelyard::proxy {
+
+Listening::Listening(Core& core, const io::Fd& socket, const base::Address& address)
+    : core_(core), socket_(socket), address_(address) {
+  listener_ = core.reactor.listen(socket, *this);
+}
+
+void Listening::give(unsigned credit) noexcept {
+  if (listener_ == nullptr || credit == 0) return;
+  given_ += credit;
+  listener_->grant(credit);
+}
+
+void Listening::stop() noexcept {
+  if (state_ != State::kOpen) return;
+  state_ = State::kEmptying;
+  // Where the kernel cannot do it (and in simulation) new connections come until the queue was seen
+  // empty.
+  (void)io::stop_new_connections(socket_);
+}
+
+void Listening::check_queue() noexcept {
+  if (state_ != State::kEmptying) return;
+  const auto waiting = io::accept_queue(socket_);
+  quiet_ = waiting && *waiting > 0 ? 0 : quiet_ + 1;
+  if (quiet_ < kQuietBeats) return;
+  state_ = State::kStopping;
+  listener_->stop();
+}
+
+void Listening::on_accept(io::Fd socket, const base::Address& peer) noexcept {
+  if (given_ > 0) --given_;
+  core_.new_client().adopt(std::move(socket), peer, *this);
+  core_.let_clients_in();
+  core_.deferred.settle();
+}
+
+void Listening::on_stopped() noexcept {
+  state_ = State::kStopped;
+  listener_.reset();
+  core_.listener_stopped(*this);
+  core_.deferred.settle();
+}
+
+}  // namespace steelyard::proxy
