@@ -10,7 +10,8 @@ namespace steelyard::control {
 
 Node* Upstream::find(std::string_view node) const noexcept {
   for (const auto& n : nodes) {
-    if (n->spec.name == node) return n.get();
+    if (n != nullptr && n->spec.name == node)
+      return n.get();  // null: it moved on to the next setup
   }
   return nullptr;
 }

@@ -66,6 +66,8 @@ std::unique_ptr<Upstream> renew(UpstreamSetup setup, Upstream* old) {
   auto next = std::make_unique<Upstream>(std::move(setup));
   if (same_law) next->weigher = std::move(old->weigher);
   next->panic = old->panic;
+  next->frozen = same_law && old->frozen;
+  next->law = old->law;
   next->marks = old->marks;
   next->next_mark = old->next_mark;
   next->marked = old->marked;

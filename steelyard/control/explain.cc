@@ -20,7 +20,7 @@ std::vector<model::StageValue> stages_of(const Node& node, const Verdict& verdic
   const Factors f = node.factors();
   if (stages.empty()) {  // the weigher has not worked on it yet: its weight is as it was
     for (const std::string_view name :
-         {"controller", "threshold", "step", "cooldown", "floor", "cap"}) {
+         {"controller", "trust", "threshold", "step", "cooldown", "floor", "cap"}) {
       stages.push_back({name, f.base * f.control, false, {}});
     }
   }
@@ -63,6 +63,20 @@ std::string weight_words(const Node& node, const Verdict& verdict) {
          moved(percent(node.share), percent(verdict.share)) + ")";
 }
 
+// What the weigher says, without the weights (the sentence has them): the controller's words, then
+// every rule that bit.
+std::string law_words(const weigh::NodeOutcome& outcome) {
+  std::string words;
+  for (const auto& stage : outcome.stages) {
+    const bool law = &stage == &outcome.stages.front() && outcome.stepped;
+    if ((!law && !stage.bit) || stage.why.empty()) continue;
+    if (!words.empty()) words += "; ";
+    if (stage.stage == "step") words += "step ";
+    words += stage.why;
+  }
+  return words.empty() ? outcome.reason : words;
+}
+
 void append(std::string& text, std::string_view more) {
   if (more.empty()) return;
   if (!text.empty()) text += "; ";
@@ -95,11 +109,12 @@ std::optional<model::Decision> explain(const Upstream& upstream, Node& node, con
   if (change == Change::kNone) return std::nullopt;
 
   if (verdict.weight != node.weight || !node.published) append(rest, weight_words(node, verdict));
-  if (weighed && !outcome.reason.empty()) rest += ": " + outcome.reason;
+  const std::string law = weighed || held ? law_words(outcome) : std::string();
+  if (weighed && !law.empty()) rest += ": " + law;
   if (held) {
     append(rest, "weight stays " + number(full_weight(node.factors())) + ", " +
                      number(outcome.wanted) + " was wanted");
-    if (!outcome.reason.empty()) rest += ": " + outcome.reason;
+    if (!law.empty()) rest += ": " + law;
   }
 
   model::Decision d;
@@ -121,22 +136,37 @@ std::optional<model::Decision> explain(const Upstream& upstream, Node& node, con
   return d;
 }
 
-model::Decision explain_panic(const Upstream& upstream, std::size_t healthy, std::size_t of,
-                              const TickWork& work) {
+namespace {
+
+model::Decision about_upstream(const Upstream& upstream, Change change, const TickWork& work) {
   model::Decision d;
   d.table = work.table;
   d.at = work.now;
   d.node = {upstream.name(), ""};
-  d.change = Change::kPanic;
+  d.change = change;
   d.base = d.wanted = d.from = d.to = 0;
   d.share = 1;
   d.controller = upstream.weigher.controller();
+  return d;
+}
+
+}  // namespace
+
+model::Decision explain_panic(const Upstream& upstream, std::size_t healthy, std::size_t of,
+                              const TickWork& work) {
+  model::Decision d = about_upstream(upstream, Change::kPanic, work);
   const std::string nodes = std::to_string(healthy) + " of " + std::to_string(of) + " nodes";
   d.reason =
       upstream.name() +
       (upstream.panic ? ": panic: only " + nodes + " are healthy (limit " + percent(kPanicBelow) +
                             "), so the signals are distrusted: all but drained nodes are picked"
                       : ": panic is over: " + nodes + " are healthy");
+  return d;
+}
+
+model::Decision explain_law(const Upstream& upstream, std::string reason, const TickWork& work) {
+  model::Decision d = about_upstream(upstream, Change::kNone, work);
+  d.reason = upstream.name() + ": " + std::move(reason);
   return d;
 }
 

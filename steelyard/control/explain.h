@@ -26,4 +26,8 @@ struct Verdict {
 [[nodiscard]] model::Decision explain_panic(const Upstream& upstream, std::size_t healthy,
                                             std::size_t of, const TickWork& work);
 
+// Another law runs, or all signals were lost or are back.
+[[nodiscard]] model::Decision explain_law(const Upstream& upstream, std::string reason,
+                                          const TickWork& work);
+
 }  // namespace steelyard::control

@@ -81,6 +81,8 @@ struct Upstream {
   weigh::Weigher weigher;
   std::vector<std::unique_ptr<Node>> nodes;  // in order of configuration
   bool panic = false;
+  bool frozen = false;                          // as told last
+  std::string law;                              // as told last
   std::array<base::TimePoint, kMarks> marks{};  // when the nodes' marks were taken
   std::size_t next_mark = 0;
   std::size_t marked = 0;

@@ -62,6 +62,28 @@ void weigh_nodes(Upstream& upstream, TickWork& work) {
   }
 }
 
+// What holds for the whole upstream: which law runs, and whether it is blind.
+void tell_law(Upstream& upstream, const TickWork& work, std::vector<model::Decision>& decisions) {
+  const weigh::Weigher& weigher = upstream.weigher;
+  if (upstream.law != weigher.controller()) {
+    if (!upstream.law.empty()) {
+      decisions.push_back(explain_law(upstream,
+                                      "controller " +
+                                          moved(upstream.law, std::string(weigher.controller())) +
+                                          ": " + std::string(weigher.controller_why()),
+                                      work));
+    }
+    upstream.law = weigher.controller();
+  }
+  if (upstream.frozen == weigher.frozen()) return;
+  upstream.frozen = weigher.frozen();
+  decisions.push_back(explain_law(
+      upstream,
+      upstream.frozen ? "no signal is known from any node: the last good weights are frozen"
+                      : "signals are back: weights move again",
+      work));
+}
+
 std::optional<model::Decision> judge_panic(Upstream& upstream, const TickWork& work) {
   std::size_t healthy = 0;
   std::size_t of = 0;
@@ -123,6 +145,7 @@ bool tick_upstream(Upstream& upstream, TickWork& work, std::vector<model::Decisi
   for (const auto& node : upstream.nodes) expire_override(*node, work.now);
   judge(upstream, work);
   weigh_nodes(upstream, work);
+  tell_law(upstream, work, decisions);
   auto panic = judge_panic(upstream, work);
   bool changed = panic.has_value();
   if (panic) decisions.push_back(std::move(*panic));
