@@ -1,5 +1,6 @@
 #include "steelyard/base/address.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -94,6 +95,22 @@ std::optional<std::uint16_t> parse_port(std::string_view text, bool zero) {
   return static_cast<std::uint16_t>(value);
 }
 
+// An IPv4 address as a dual-stack socket names it: ::ffff:0:0/96.
+bool is_mapped(const std::array<std::uint8_t, 16>& ip) {
+  const auto zeros =
+      std::all_of(ip.begin(), ip.begin() + 10, [](std::uint8_t b) { return b == 0; });
+  return zeros && ip[10] == 0xff && ip[11] == 0xff;
+}
+constexpr std::string_view kMappedText = "::ffff:";
+
+char* write_v4(const std::uint8_t* ip, char* at) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (i != 0) *at++ = '.';
+    at = std::to_chars(at, at + 3, ip[i]).ptr;
+  }
+  return at;
+}
+
 }  // namespace
 
 Address Address::v4(std::array<std::uint8_t, 4> ip, std::uint16_t port) noexcept {
@@ -124,6 +141,7 @@ Result<Address> Address::parse(std::string_view text, bool any) {
     if (!ip) return bad(quoted + " is not an IPv6 address");
     return v6(*ip, *port);
   }
+  if (host.starts_with('[')) return bad(quoted + " has no closing bracket before the port");
   if (host.find(':') != std::string_view::npos) {
     return bad(quoted + " looks like IPv6, write it in brackets: [" + std::string(host) +
                "]:" + std::to_string(*port));
@@ -138,7 +156,8 @@ Result<Address> Address::parse(std::string_view text, bool any) {
 bool Address::is_loopback() const noexcept {
   static constexpr std::array<std::uint8_t, 16> kOne{0, 0, 0, 0, 0, 0, 0, 0,
                                                      0, 0, 0, 0, 0, 0, 0, 1};
-  return family_ == Family::kV4 ? ip_[0] == 127 : family_ == Family::kV6 && ip_ == kOne;
+  if (family_ == Family::kV4) return ip_[0] == 127;
+  return family_ == Family::kV6 && (ip_ == kOne || (is_mapped(ip_) && ip_[12] == 127));
 }
 
 Address Address::with_port(std::uint16_t port) const noexcept {
@@ -149,14 +168,12 @@ Address Address::with_port(std::uint16_t port) const noexcept {
 
 std::size_t Address::write_ip(char* out) const noexcept {
   char* at = out;
-  if (family_ == Family::kV4) {
-    for (std::size_t i = 0; i < 4; ++i) {
-      if (i != 0) *at++ = '.';
-      at = std::to_chars(at, at + 3, ip_[i]).ptr;
-    }
-    return static_cast<std::size_t>(at - out);
-  }
+  if (family_ == Family::kV4) return static_cast<std::size_t>(write_v4(ip_.data(), at) - out);
   if (family_ == Family::kNone) return 0;
+  if (is_mapped(ip_)) {  // RFC 5952 §5
+    at = std::copy(kMappedText.begin(), kMappedText.end(), at);
+    return static_cast<std::size_t>(write_v4(ip_.data() + 12, at) - out);
+  }
   // RFC 5952: the longest run of two or more zero groups becomes "::".
   std::array<unsigned, 8> group{};
   for (std::size_t i = 0; i < 8; ++i)

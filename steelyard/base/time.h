@@ -15,7 +15,7 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
   return std::chrono::duration<double>(d).count();
 }
 [[nodiscard]] constexpr Duration from_seconds(double s) noexcept {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));
+  return std::chrono::round<Duration>(std::chrono::duration<double>(s));
 }
 
 }  // namespace steelyard::base
