@@ -31,7 +31,7 @@ struct ServerOptions {
                       "closed after this.",
                       schema::between(milliseconds(10), hours(24))),
         schema::field("max_body", &ServerOptions::max_body, "Largest body of a request, in bytes.",
-                      schema::between(0U, 64U << 20))};
+                      schema::between(1U, 64U << 20))};
   }
 };
 
