@@ -48,6 +48,7 @@ void Core::take_record() {
   }
   if (new_config) {
     place_listeners();
+    let_clients_in();
     expire_oldest();
   }
   generations.drop_unused();
