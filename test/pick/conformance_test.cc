@@ -184,9 +184,9 @@ TEST_P(Conformance, ServesTenThousandNodes) {
   for (std::size_t i = 0; i < hits.size(); ++i) {
     ASSERT_NEAR(hits[i], i < 5000 ? heavy_picks : light_picks, exact(kind) ? 2 : 11) << i;
   }
-  if (!exact(kind)) {
-    EXPECT_NEAR(std::accumulate(hits.begin(), hits.begin() + 5000, 0), 6000, 200);  // 5 std. dev.
-  }
+  const int heavy = std::accumulate(hits.begin(), hits.begin() + 5000, 0);
+  if (exact(kind)) return;  // states its bound by node; nodes of equal weight may come in blocks
+  EXPECT_NEAR(heavy, 5000 * heavy_picks, 225);  // 5 standard deviations
 }
 
 TEST_P(Conformance, PicksWithoutAllocating) {
