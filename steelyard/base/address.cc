@@ -111,6 +111,46 @@ char* write_v4(const std::uint8_t* ip, char* at) {
   return at;
 }
 
+// Why a text is no address, with what to write instead.
+Error explain(std::string_view text, bool any) {
+  const std::string quoted = "\"" + std::string(text) + "\"";
+  if (text.find("://") != text.npos) return bad(quoted + " is a URL, write host:port alone");
+  const auto zone = text.find('%');
+  const auto bare = text.substr(0, zone);
+  const auto colon = text.rfind(':');
+  if (!text.starts_with('[') && bare.find(':') != bare.rfind(':')) {
+    const auto host = text.substr(0, colon), port = text.substr(colon + 1);
+    const bool with_port = zone == text.npos && parse_v6(host) && parse_port(port, any);
+    if (with_port || parse_v6(bare)) {
+      std::string why = quoted + " looks like IPv6, write it in brackets: [";
+      why += with_port ? host : bare;
+      why += "]:";
+      why += with_port ? port : "PORT";
+      if (zone != text.npos) why += " (zones are not taken)";
+      return bad(std::move(why));
+    }
+  }
+  if (colon == text.npos) {
+    const bool number = parse_port(text, false).has_value();
+    if (number && any)
+      return bad(quoted + " has no host, write :" + std::string(text) + " for every address");
+    return bad(quoted + " has no port, write host:port");
+  }
+  const auto host = text.substr(0, colon), port = text.substr(colon + 1);
+  if (!parse_port(port, any)) {
+    const auto first = port.find_first_not_of('0');
+    const bool zero = first != 0 && first != port.npos && parse_port(port.substr(first), any);
+    return bad(quoted + (zero ? " has a leading zero in its port"
+                              : " has no port between 1 and 65535 after the last colon"));
+  }
+  if (host.starts_with('[')) {
+    return bad(quoted + (host.ends_with(']') ? " is not an IPv6 address with a port"
+                                             : " has no closing bracket before the port"));
+  }
+  if (host.empty()) return bad(quoted + " has no host, write host:port");
+  return bad(quoted + " is not an IP address with a port (names are not resolved)");
+}
+
 }  // namespace
 
 Address Address::v4(std::array<std::uint8_t, 4> ip, std::uint16_t port) noexcept {
@@ -130,27 +170,19 @@ Address Address::v6(std::array<std::uint8_t, 16> ip, std::uint16_t port) noexcep
 }
 
 Result<Address> Address::parse(std::string_view text, bool any) {
-  const std::string quoted = "\"" + std::string(text) + "\"";
   const auto colon = text.rfind(':');
-  if (colon == std::string_view::npos) return bad(quoted + " has no port, write host:port");
-  auto host = text.substr(0, colon);
+  if (colon == std::string_view::npos) return explain(text, any);
+  const auto host = text.substr(0, colon);
   const auto port = parse_port(text.substr(colon + 1), any);
-  if (!port) return bad(quoted + " has no port between 1 and 65535 after the last colon");
+  if (!port) return explain(text, any);
   if (host.starts_with('[') && host.ends_with(']')) {
     const auto ip = parse_v6(host.substr(1, host.size() - 2));
-    if (!ip) return bad(quoted + " is not an IPv6 address");
-    return v6(*ip, *port);
-  }
-  if (host.starts_with('[')) return bad(quoted + " has no closing bracket before the port");
-  if (host.find(':') != std::string_view::npos) {
-    return bad(quoted + " looks like IPv6, write it in brackets: [" + std::string(host) +
-               "]:" + std::to_string(*port));
+    return ip ? Result<Address>(v6(*ip, *port)) : explain(text, any);
   }
   if (any && (host.empty() || host == "*")) return v4({0, 0, 0, 0}, *port);
   if (host == "localhost") return loopback(*port);
   const auto ip = parse_v4(host);
-  if (!ip) return bad(quoted + " is not an IP address with a port (names are not resolved)");
-  return v4(*ip, *port);
+  return ip ? Result<Address>(v4(*ip, *port)) : explain(text, any);
 }
 
 bool Address::is_loopback() const noexcept {

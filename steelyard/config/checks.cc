@@ -28,6 +28,20 @@ struct Context {
     problems.warn(tree.deepest(path).place, path, std::move(text));
   }
   [[nodiscard]] bool written(const std::string& path) const { return tree.at(path) != nullptr; }
+  // Written, and nothing of it was left out as refused.
+  [[nodiscard]] bool complete(const std::string& path) const {
+    const Node* node = tree.at(path);
+    return node != nullptr && !node->refused;
+  }
+  // No error so far at or below a path: only then does a follow-up say something new.
+  [[nodiscard]] bool clean(std::string_view path) const {
+    return std::none_of(
+        problems.list().begin(), problems.list().end(), [&](const schema::Problem& problem) {
+          const std::string_view at = problem.path;
+          if (problem.warning || !at.starts_with(path)) return false;
+          return at.size() == path.size() || at[path.size()] == '.' || at[path.size()] == '[';
+        });
+  }
   [[nodiscard]] std::string where(const std::string& path) const {
     const auto place = tree.deepest(path).place;
     return std::to_string(place.line) + ":" + std::to_string(place.column);
@@ -140,7 +154,7 @@ void check_routes(const Context& in, std::set<std::string>& used) {
       check_path(in, path + ".match.path", route.match.path);
       check_timeouts(in, path + ".timeouts", route.timeouts);
       used.insert(route.upstream);
-      if (!route.upstream.empty() && in.written("upstreams") &&
+      if (!route.upstream.empty() && in.complete("upstreams") &&
           in.document.upstreams.find(route.upstream) == nullptr) {
         in.error(path + ".upstream", "there is no upstream " + quoted(route.upstream) +
                                          schema::suggestion(route.upstream, known));
@@ -156,7 +170,8 @@ void check_routes(const Context& in, std::set<std::string>& used) {
 
 void check_nodes(const Context& in, const std::string& path, const UpstreamOptions& upstream) {
   if (upstream.nodes.empty()) {
-    if (in.written(path)) in.warn(path, "is empty: every request to it is answered with 503");
+    if (in.clean(path) && in.written(path))
+      in.warn(path, "is empty: every request to it is answered with 503");
     return;
   }
   std::map<std::string, std::size_t> names;
@@ -188,7 +203,8 @@ void check_nodes(const Context& in, const std::string& path, const UpstreamOptio
     if (without.size() > 1) text += " (" + std::to_string(without.size()) + " nodes are like that)";
     in.warn(without.front(), text);
   }
-  if (total == 0) in.warn(path, "all nodes have weight 0: every request is answered with 503");
+  if (total == 0 && in.clean(path))
+    in.warn(path, "all nodes have weight 0: every request is answered with 503");
 }
 
 // Keys that have no meaning beside others: said, since they would be ignored in silence.
@@ -197,8 +213,8 @@ void check_weigh(const Context& in, const std::string& path, const UpstreamOptio
   const auto* kind = weigh::find(controller);
   const auto at = path + ".weigh.controller";
   if (kind != nullptr && !kind->needs.empty() && !upstream.sense.score) {
-    in.error(at, "is " + controller + ", which needs the nodes' " + std::string(kind->needs) +
-                     ", but nothing is collected: add sense: { score: {} }");
+    in.error(at, "is " + controller + ", which needs " + std::string(kind->needs) +
+                     ": add sense: { score: {} }, which collects it");
   }
   if (controller != "static") return;
   for (const auto* key : {"smooth", "threshold", "cooldown", "step", "floor", "cap", "trust"}) {
@@ -225,7 +241,8 @@ void check_upstreams(const Context& in, const std::set<std::string>& used) {
     check_weigh(in, path, upstream);
     check_sense(in, path, upstream);
     const bool applied = upstream.apply.nginx.has_value();
-    if (!used.contains(name) && !applied) {
+    if (!used.contains(name) && !applied && in.written("listeners") && in.clean("listeners") &&
+        in.clean(path)) {
       in.warn(path, "is used by no route and applied nowhere");
     }
     if (!applied || upstream.apply.nginx->file.empty()) continue;
@@ -245,6 +262,13 @@ void cross_check(const Document& document, const Node& tree, Problems& problems)
   if (tree.kind != Node::Kind::kMapping) return;  // told already
   const Context in{document, tree, problems};
   std::set<std::string> used;
+  const auto applied = [](const auto& entry) { return entry.second.apply.nginx.has_value(); };
+  const auto unknown_key = [](const schema::Problem& problem) { return problem.path.empty(); };
+  const bool renamed = std::any_of(problems.list().begin(), problems.list().end(), unknown_key);
+  if (!renamed && !in.written("listeners") && in.clean("upstreams") &&
+      std::none_of(document.upstreams.begin(), document.upstreams.end(), applied)) {
+    in.error("", "has no \"listeners\", and no upstream has apply: there is nothing to do");
+  }
   check_addresses(in);
   check_routes(in, used);
   check_upstreams(in, used);

@@ -80,7 +80,9 @@ struct Document {
   static constexpr auto fields() {
     return std::tuple{
         schema::field("listeners", &Document::listeners,
-                      "Addresses that take requests, and where these go.", schema::required(),
+                      "Addresses that take requests, and where these go. May be left out where "
+                      "every upstream is applied "
+                      "to another balancer.",
                       schema::non_empty()),
         schema::field("upstreams", &Document::upstreams, "Sets of nodes, by name.",
                       schema::required(), schema::non_empty(), schema::identifier()),

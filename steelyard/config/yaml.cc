@@ -89,7 +89,7 @@ class Builder {
     if (!next()) return std::nullopt;  // stream start
     if (!next()) return std::nullopt;
     if (event_.type == YAML_STREAM_END_EVENT)
-      return nothing({}, "is empty, a configuration has at least listeners");
+      return nothing({}, "is empty, a configuration has at least listeners and upstreams");
     if (!next()) return std::nullopt;
     Node root;
     if (!value(root, "", 1)) return std::nullopt;
@@ -157,7 +157,7 @@ class Builder {
   bool value(Node& node, const std::string& path, std::size_t depth) {
     node.place = start();
     if (depth > kMaxDepth) {
-      refuse(path, "is nested more than " + std::to_string(kMaxDepth) + " levels deep");
+      refuse("", "is nested more than " + std::to_string(kMaxDepth) + " levels deep");
       return false;
     }
     switch (event_.type) {
@@ -218,7 +218,11 @@ class Builder {
       entry.key = key.text;
       if (!next()) return false;
       if (!value(entry.value, schema::join_path(path, entry.key), depth + 1)) return false;
-      if (single && !key.refused && !merge) node.entries.push_back(std::move(entry));
+      if (single && !key.refused && !merge) {
+        node.entries.push_back(std::move(entry));
+      } else {
+        node.refused = true;  // what is missing in it says nothing
+      }
     }
   }
 

@@ -36,12 +36,15 @@ std::string default_text(const FieldInfo& field, void* defaults) {
   if (field.required) return "required";
   const void* value = field.at(defaults);
   if (field.type.kind == Kind::kStruct) return "";
-  if (field.type.kind == Kind::kOptional && field.type.element.front().kind == Kind::kStruct) {
-    return field.type.size(value) == 0 ? "off" : "on";
+  if (field.type.kind == Kind::kOptional) {
+    const bool set = field.type.size(value) != 0;
+    if (field.type.element.front().kind == Kind::kStruct) return set ? "on" : "off";
+    if (!set) return "unset";
   }
-  if ((field.type.kind == Kind::kList || field.type.kind == Kind::kMap) &&
-      field.type.size(value) == 0)
-    return "none";
+  if (field.type.kind == Kind::kList || field.type.kind == Kind::kMap) {
+    if (field.type.size(value) == 0) return "none";
+    if (field.type.element.front().kind == Kind::kStruct) return "built in";
+  }
   const auto text = to_text(field.type, value);
   return text.empty() ? "" : "`" + text + "`";
 }
@@ -70,7 +73,7 @@ std::string type_text(const Type& type) {
 void write_struct(std::string& out, const Type& type, const std::string& path);
 
 void write_alternatives(std::string& out, const Type& type, const std::string& path) {
-  out.append("### `").append(path).append("`\n\n");
+  out.append("## `").append(path).append("`\n\n");
   out += "A name, or `{name: {options}}` where it has options.\n\n| name | what |\n| --- | --- |\n";
   for (const auto& alternative : type.alternatives) {
     out.append("| `")
@@ -88,7 +91,7 @@ void write_alternatives(std::string& out, const Type& type, const std::string& p
 
 void write_struct(std::string& out, const Type& type, const std::string& path) {
   const auto defaults = type.make();
-  out.append("### `").append(path.empty() ? "(top level)" : path).append("`\n\n");
+  out.append("## `").append(path.empty() ? "(top level)" : path).append("`\n\n");
   if (type.fields.empty()) out += "No options: write `{}`.\n\n";
   if (!type.shorthand.empty())
     out.append("The value of `").append(type.shorthand).append("` alone may stand for it.\n\n");

@@ -107,7 +107,7 @@ void read_string(const Spot& spot, const Type& type, void* into, Problems& probl
 
 void read_address(const Spot& spot, const Type& type, void* into, Problems& problems) {
   auto address = base::Address::parse(spot.node.text, type.any_address);
-  if (!address) return complain(spot, "is " + address.error().text, problems);
+  if (!address) return complain(spot, address.error().text, problems);
   type.store(into, Scalar(*address));
 }
 
@@ -181,7 +181,7 @@ void run_check(const Spot& spot, const Type& type, const void* object, Problems&
 }
 
 void read_struct(const Spot& spot, const Type& type, void* into, Problems& problems) {
-  const auto before = problems.errors();
+  auto before = problems.errors();
   if (!type.shorthand.empty() && spot.node.kind == Node::Kind::kScalar && !spot.node.is_empty()) {
     for (const auto& field : type.fields) {
       if (field.name == type.shorthand)
@@ -195,6 +195,7 @@ void read_struct(const Spot& spot, const Type& type, void* into, Problems& probl
                        [&](const FieldInfo& info) { return info.name == entry.key; });
       if (field == type.fields.end()) {
         report_unknown(entry, type, spot.path, problems);
+        ++before;  // says nothing about the fields that `check` looks at
       } else {
         read_into(entry.value, field->type, field->at(into), join_path(spot.path, entry.key),
                   problems);

@@ -277,8 +277,11 @@ base::Result<base::Bytes> parse_bytes(std::string_view text) {
 
 std::string number_text(double value) {
   std::array<char, 32> out{};
-  const auto end = std::to_chars(out.data(), out.data() + out.size(), value).ptr;
-  return {out.data(), end};
+  const bool whole = std::trunc(value) == value && std::abs(value) < 1e15;
+  const auto [end, failed] =
+      whole ? std::to_chars(out.data(), out.data() + out.size(), value, std::chars_format::fixed)
+            : std::to_chars(out.data(), out.data() + out.size(), value);
+  return failed == std::errc{} ? std::string(out.data(), end) : std::string();
 }
 
 std::string ratio_text(double value) {

@@ -127,7 +127,7 @@ TEST(JsonSchema, HasDefaultsThatItAccepts) {
 TEST(Manual, NamesEveryFieldWithItsRangeAndDefault) {
   const auto text = manual(describe<sample::All>(), "Sample", "Intro.");
   for (const std::string_view line : {
-           "# Sample\n\nIntro.\n\n### `(top level)`\n",
+           "# Sample\n\nIntro.\n\n## `(top level)`\n",
            "| `on` | true or false | `true` | A switch. |",
            "| `port` | a whole number (1 to 65535) | `80` | A port. |",
            "| `share` | a share, as 20% or 0.2 (0% to 100%) | `20%` | A share \\| part. |",
@@ -135,16 +135,16 @@ TEST(Manual, NamesEveryFieldWithItsRangeAndDefault) {
            "effect at the next start. |",
            "| `mode` | one of relative, absolute | `absolute` | A mode. |",
            "| `pick` | one of round_robin, ring | `round_robin` | A picker. |",
-           "| `maybe` | a number (0 to 10), or `off` | `off` | A number or none. |",
+           "| `maybe` | a number (0 to 10), or `off` | unset | A number or none. |",
            "| `preset` | mapping, or `off` | on | A struct, on at first. |",
            "| `command` | list of: a text | `[nginx, -t]` | Words. |",
            "| `counts` | names, each with: a whole number (0 to 4294967295) | none | Numbers by "
            "name. |",
-           "### `pick`\n",
+           "## `pick`\n",
            "| `ring` | By key. |",
-           "### `pick.ring`\n",
+           "## `pick.ring`\n",
            "| `key` | a text | required | What is hashed. |",
-           "### `probes[]`\n",
+           "## `probes[]`\n",
            "The value of `path` alone may stand for it.",
        }) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n---\n" << text;

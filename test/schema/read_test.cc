@@ -132,9 +132,8 @@ TEST(Read, ExplainsWhatIsWrong) {
        "letter or digit first"},
       {"an empty text", "full", quoted(""), "f:1:5: full: must not be empty"},
       {"IPv6 without brackets", "address", plain("::1:80"),
-       "f:1:5: address: is \"::1:80\" looks like IPv6, write it in brackets: [::1]:80"},
-      {"no host", "address", plain(":80"),
-       "f:1:5: address: is \":80\" is not an IP address with a port (names are not resolved)"},
+       "f:1:5: address: \"::1:80\" looks like IPv6, write it in brackets: [::1]:80"},
+      {"no host", "address", plain(":80"), "f:1:5: address: \":80\" has no host, write host:port"},
       {"an unknown enum", "mode", plain("relativ"),
        "f:1:5: mode: is \"relativ\", must be one of relative, absolute, did you mean "
        "\"relative\"?"},
