@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kCanaryByte = 0xa5;
 constexpr std::size_t kTurnEvents = 256;
+constexpr Duration kTurn = std::chrono::nanoseconds(100);
 
 }  // namespace
 
@@ -189,8 +190,14 @@ void SimReactorImpl::run_turn(TimePoint until) {
   ++turns_;
   net_.sweep();
   mailbox_.take(tasks_);
-  const TimePoint to = std::min({until, net_.next(), heap_.next()});
-  if (tasks_.empty() && to != TimePoint::max()) net_.advance(to);
+  // A turn takes a moment, so that callers which make work in each turn do not stop the clock.
+  const TimePoint moment = net_.now() + kTurn;
+  const TimePoint next = std::min(net_.next(), heap_.next());
+  if (!tasks_.empty()) {
+    net_.advance(std::min(until, moment));
+  } else if (until != TimePoint::max() || next != TimePoint::max()) {
+    net_.advance(std::min(until, std::max(next, moment)));
+  }
   now_ = net_.now();
   for (std::size_t i = 0; i < kTurnEvents && net_.run_one_due(); ++i) {
   }

@@ -59,11 +59,13 @@ std::unique_ptr<Stream> SimReactorImpl::connect(const Address& to, const Connect
   ++streams_;
   ++outstanding_;
   if (!s->hole) net_.after([this, s, to] { complete_connect(s, to); });
-  net_.at(now_ + options.timeout, [this, s, to] {
-    if (!s->connecting) return;
-    if (std::exchange(s->hole, false)) net_.after([this, s, to] { complete_connect(s, to); });
-    s->connecting = false;
-    fail(s, base::Code::kTimeout);
+  net_.at(now_ + options.timeout, [this, weak = std::weak_ptr<StreamRecord>(s), to] {
+    const RecordPtr late = weak.lock();
+    if (!late || !late->connecting) return;
+    if (std::exchange(late->hole, false))
+      net_.after([this, late, to] { complete_connect(late, to); });
+    late->connecting = false;
+    fail(late, base::Code::kTimeout);
   });
   return std::unique_ptr<Stream>(new (handles_) StreamHandle(*this, s));
 }
@@ -262,6 +264,7 @@ void SimReactorImpl::release(const RecordPtr& s) noexcept {
   s->events = nullptr;
   s->held = {};
   s->out.clear();
+  if (!s->send_out) s->sending.clear();
   if (std::exchange(s->hole, false)) net_.after([this] { --outstanding_; });
   s->connecting = false;
   if (s->socket) {
