@@ -44,8 +44,17 @@ void apply_cap(std::span<Bounded> nodes, double cap) {
     total = sum;
     for (Bounded& node : nodes) node.capped = true;
   }
+  double raise = 1;
   for (Bounded& node : nodes) {
-    if (node.capped) node.weight = node.most * total;
+    if (!node.capped) continue;
+    const double least = std::min(node.weight, node.base);
+    node.weight = node.most * total;
+    raise = std::max(raise, least / node.weight);
+  }
+  if (raise <= 1 + kSlack) return;
+  for (Bounded& node : nodes) {
+    node.weight *= raise;
+    node.raised = !node.capped;
   }
 }
 
@@ -55,17 +64,11 @@ void bound(std::span<Bounded> nodes, double cap) {
   for (Bounded& node : nodes) {
     node.floored = node.weight < node.floor;
     node.weight = std::max(node.weight, node.floor);
-    node.capped = false;
+    node.capped = node.raised = false;
     node.most = 1;
   }
   if (nodes.size() < 3) return;
   apply_cap(nodes, cap);
-
-  double raise = 1;
-  for (const Bounded& node : nodes) raise = std::max(raise, node.floor / node.weight);
-  if (raise > 1) {
-    for (Bounded& node : nodes) node.weight *= raise;
-  }
 }
 
 }  // namespace steelyard::weigh

@@ -1,10 +1,14 @@
 // Floor and cap over a whole upstream: no node in service starves, none takes all.
 //
-//   weight ≥ floor;   share ≤ max(base share, min(cap, 2 × base share)), not below three nodes.
-// A capped node is lowered until its share is the cap, given the others (exactly, also when several
-// are capped: the caps sum to 1 or more, so there is always a solution). Only when that would put
-// it below its floor, all weights are raised by one factor instead: shares are what counts. Cost:
-// O(nodes × capped passes). Pure.
+//   weight ≥ floor
+//   share ≤ max(base share, min(cap, 2 × base share)), not below three nodes
+//
+// A capped node gets just its cap, given the others (exactly, also when several are capped: the
+// caps sum to 1 or more, so there is always a solution). Shares are what counts, so this is done by
+// lowering it, but not below its base weight: from there on the others are raised. Three equal
+// nodes with one ill: the caps of 40 % leave that one 20 %, as weights 1, 1, 0.5.
+//
+// Cost: O(nodes × passes), a pass for each further group that reaches its caps. Pure.
 #pragma once
 
 #include <span>
@@ -17,7 +21,8 @@ struct Bounded {
   double weight = 1;   // in and out, base units, > 0
   bool floored = false;
   bool capped = false;
-  double most = 1;  // its largest share
+  bool raised = false;  // because others are at their caps
+  double most = 1;      // its largest share
 };
 
 void bound(std::span<Bounded> nodes, double cap);

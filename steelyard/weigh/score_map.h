@@ -1,14 +1,15 @@
 // `score_map`: a table from health score to a tenth of the base weight.
 //
-//   score ≥ 95 → 10, ≥ 85 → 8, ≥ 70 → 6, ≥ 50 → 4, ≥ 30 → 2, else 1;   weight = base × value/10, or
-//   the value itself
-//   (`absolute`, then relative to the siblings' values).
+//   score ≥ 95 → 10, ≥ 85 → 8, ≥ 70 → 6, ≥ 50 → 4, ≥ 30 → 2, else 1
+//   weight = base × value/10; with `absolute` the value itself, relative to the siblings' values
+//
 // Hysteresis: a node rises at the edge and falls only `hysteresis` points below it, edge by edge,
-// so that a score on an edge does not swing the weight. Score: mean of the last 5, unrounded. A
-// report that was refused or timed out: the floor weight. No score (404, unreadable, too old):
-// unknown, the mean. Source: the articles' step map; they drop the base weight and so lose capacity
-// differences, we multiply by it. It settles where the score says, not at equal utilisation. Cost:
-// O(nodes × table).
+// so that a score on an edge does not swing the weight. Score: mean of the last 5, unrounded.
+//
+// Unknown: no score (404, unreadable, too old) → the mean. A report that was refused or timed out →
+// the floor weight. Source: the articles' step map; they drop the base weight and so lose capacity
+// differences, we multiply by it. It settles where the score says, not at equal utilisation; where
+// load moves the score it wanders about an edge of the table. Cost: O(nodes × table).
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ Moved stabilise(const Move& move, const Limits& limits, std::vector<model::Stage
         contradicted ? "may not gain: " + *move.objection : std::string());
 
   const double off = std::fabs(value - move.applied) / move.applied;
-  const bool small = !urgent && off < limits.threshold && !same(value, move.applied);
+  const bool small = !urgent && off < limits.threshold * (1 - kSame) && !same(value, move.applied);
   stage("threshold", small ? move.applied : value,
         small ? percent(off) + " off, below the threshold of " + percent(limits.threshold)
               : std::string());

@@ -291,11 +291,12 @@ void Weigher::bound_all(std::vector<NodeOutcome>& out) {
           {"floor", value, bounded.floored,
            bounded.floored ? "raised to the floor of " + decimal(bounded.floor) : std::string()});
     }
-    if (node.stepped || bounded.capped) {
-      node.stages.push_back({"cap", bounded.weight, bounded.capped,
-                             bounded.capped
-                                 ? "capped at " + percent(bounded.most) + " of the traffic"
-                                 : std::string()});
+    if (node.stepped || bounded.capped || bounded.raised) {
+      std::string why;
+      if (bounded.capped) why = "capped at " + percent(bounded.most) + " of the traffic";
+      if (bounded.raised) why = "raised, since others are at their caps";
+      const bool bit = bounded.capped || bounded.raised;
+      node.stages.push_back({"cap", bounded.weight, bit, std::move(why)});
     }
     const double control = bounded.weight / bounded.base;
     if (!same(control, work_[i].state->control)) work_[i].state->control = control;
