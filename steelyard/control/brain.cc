@@ -36,6 +36,7 @@ void Brain::observe(const model::ReportSample& sample) {
   Node* node = state_->find(sample.node);
   if (node == nullptr) return;
   node->observer.add(sample);
+  node->reported = true;
   node->gate.report(node->upstream->setup.health, sample);
 }
 

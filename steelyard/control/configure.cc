@@ -129,7 +129,10 @@ void Brain::State::settle(Upstream& next, Upstream* old, std::vector<model::Node
     if (const Node* kept = survivor(old, spec)) {
       auto node = take(*old, kept);
       update(*node, spec);
-      if (other_observers) node->observer = sense::Observer(observe);
+      if (other_observers) {
+        node->observer = sense::Observer(observe);
+        node->reported = true;
+      }
       next.nodes.push_back(std::move(node));
     } else {
       const model::NodeRef ref = claimed.back();

@@ -129,7 +129,7 @@ std::optional<model::Decision> explain(const Upstream& upstream, Node& node, con
   d.share = verdict.share;
   d.eligibility = verdict.eligibility;
   d.controller = upstream.weigher.controller();
-  d.seen = node.seen;
+  d.seen = node.observer.at(work.now);
   d.stages = stages_of(node, verdict);
   d.reason =
       node.spec.name + (health.empty() ? ": " : " " + health + (rest.empty() ? "" : "; ")) + rest;

@@ -5,6 +5,8 @@
 namespace steelyard::control {
 namespace {
 
+constexpr base::Duration kHeadsFor = std::chrono::milliseconds(250);
+
 std::uint64_t failed(const model::WorkerCells& cells) {
   return cells.failures.read() + cells.connect_failures.read();
 }
@@ -88,8 +90,9 @@ const model::TrafficSample& Meter::read(const model::Slots& slots, base::TimePoi
     const std::uint64_t streak = std::min<std::uint64_t>(cells.failure_streak.read(), counted);
     last_.failure_streak = std::max(last_.failure_streak, static_cast<std::uint32_t>(streak));
   }
-  if (last_.successes != answered_) {
+  if (last_.successes != answered_ && (answered_ == 0 || now - heads_at_ >= kHeadsFor)) {
     answered_ = last_.successes;
+    heads_at_ = now;
     last_.head_latency = heads(slots, ref_).since(baseline_.head_latency);
   }
   return last_;

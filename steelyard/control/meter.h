@@ -35,6 +35,7 @@ class Meter {
   std::vector<std::uint64_t>
       streak_base_;             // failures of each worker when its streak began to count
   std::uint64_t answered_ = 0;  // successes when the histogram was read
+  base::TimePoint heads_at_{};  // … and when
   model::TrafficSample last_;
 };
 

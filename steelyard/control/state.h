@@ -26,6 +26,10 @@ struct Event {
   std::string text;  // goes on from the node's name: " override 2 set by alice (canary)"
 };
 
+// Reading an observation costs a few hundred bucket operations a node: between reports nothing asks
+// for it more often.
+inline constexpr base::Duration kSeenFor = std::chrono::milliseconds(250);
+
 // Attempts counted so far, once a second: their differences are the shares that are seen.
 inline constexpr std::size_t kMarks = 6;
 
@@ -48,7 +52,9 @@ struct Node {
   sense::Observer observer;
   std::optional<model::Override> override_;
 
-  model::Observation seen;
+  model::Observation seen;  // as of seen_at, or the newest report
+  base::TimePoint seen_at{};
+  bool reported = true;  // a report came since
   double control = 1;
   double wanted = 1;
   std::vector<model::StageValue> stages;  // of the last step

@@ -1,6 +1,7 @@
 // One tick of one upstream: traffic → health → observation → weights → panic → verdicts.
 
 #include <algorithm>
+#include <cmath>
 
 #include "steelyard/control/explain.h"
 #include "steelyard/control/state.h"
@@ -41,9 +42,17 @@ void judge(Upstream& upstream, TickWork& work) {
       node.meter.restart_streaks(work.slots);
     }
     if (counted) healthy = healthy - (was ? 1 : 0) + (node.gate.healthy() ? 1 : 0);
-    node.seen = node.observer.at(work.now);
+    if (node.reported || work.now - node.seen_at >= kSeenFor) {
+      node.seen = node.observer.at(work.now);
+      node.seen_at = work.now;
+      node.reported = false;
+    }
   }
 }
+
+// A bound that is worked out anew each tick may come out an ulp apart: that is no change, and no
+// new Table.
+bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(a); }
 
 void weigh_nodes(Upstream& upstream, TickWork& work) {
   work.inputs.clear();
@@ -56,7 +65,7 @@ void weigh_nodes(Upstream& upstream, TickWork& work) {
   for (std::size_t i = 0; i < upstream.nodes.size(); ++i) {
     Node& node = *upstream.nodes[i];
     const weigh::NodeOutcome& outcome = work.outcomes[i];
-    node.control = outcome.control;
+    if (!near(node.control, outcome.control)) node.control = outcome.control;
     node.wanted = outcome.wanted;
     if (!outcome.stages.empty()) node.stages = outcome.stages;
   }
