@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -100,6 +100,11 @@ base::Result<pid_t> spawn(const ChildOptions& options, const Pipe& output, const
   }
   if (error != 0) return system_error(error, "run \"" + *program + "\"", base::Origin::kOperator);
   return pid;
+}
+
+// By number: glibc 2.36's header declares pidfd_open without C linkage.
+int open_pidfd(pid_t pid) noexcept {
+  return static_cast<int>(::syscall(SYS_pidfd_open, pid, O_NONBLOCK));
 }
 
 class Capture final : private WatchEvents, private TimerEvents {
@@ -246,7 +251,7 @@ base::Result<std::unique_ptr<Child>> start_child(Reactor& reactor, ChildOptions 
   if (!errors) return std::move(errors).error();
   const auto pid = spawn(options, *output, *errors);
   if (!pid) return pid.error();
-  Fd pidfd(::pidfd_open(*pid, PIDFD_NONBLOCK));
+  Fd pidfd(open_pidfd(*pid));
   if (!pidfd.valid()) {
     const int error = errno;
     ::kill(-*pid, SIGKILL);
