@@ -38,7 +38,7 @@ TimerNode* TimerHeap::pop_due(base::TimePoint now) noexcept {
   while (!heap_.empty() && heap_.front().key <= now) {
     TimerNode& node = *heap_.front().node;
     const base::TimePoint deadline = node.deadline;
-    if (deadline != TimerNode::kNever && deadline > now) {
+    if (deadline != TimerNode::kNever && deadline > heap_.front().key) {
       sift_down(0, {deadline, &node});  // it was moved later in the meantime
       continue;
     }
