@@ -33,6 +33,7 @@ Action Machine::idle(TimePoint now) {
       continue;
     }
     if (t.foreign || t.stopped || reload_runs_) continue;
+    recognise(t);
     if (!wants_change(t)) continue;
     // Written and tested already: nothing more can be done until the poll sees Nginx run.
     if (t.tested && t.disk == aim(t) && workers_.master == 0) continue;
@@ -46,7 +47,7 @@ Action Machine::idle(TimePoint now) {
   index_ = 0;
   if (!opening_.empty()) {
     phase_ = Phase::kOpen;
-    open_step_ = Do::kLock;
+    open_step_ = Do::kCheck;
     return step(now);
   }
   if (!ready.empty()) {
@@ -75,11 +76,11 @@ void Machine::opened(Do what, Outcome& outcome, TimePoint now) {
   const std::string name = opening_[index_];
   Target& t = at(name);
   if (outcome.ok && what != Do::kLoad) {
-    open_step_ = what == Do::kLock ? Do::kCheck : Do::kLoad;
+    open_step_ = what == Do::kCheck ? Do::kLock : Do::kLoad;
     return;
   }
   ++index_;
-  open_step_ = Do::kLock;
+  open_step_ = Do::kCheck;
   if (!outcome.ok) {
     if (t.reason != outcome.error) note(name, "refused", outcome.error);
     t.reason = t.status.last_error = outcome.error;

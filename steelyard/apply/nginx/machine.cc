@@ -66,8 +66,12 @@ void Machine::want(const std::string& name, std::string text, std::uint64_t numb
   t.fallback = fallback;
   t.by_us = false;
   t.status.wanted_table = number;
-  // Nothing to do for it: what serves is what this Table wants too.
-  if (t.open && !wants_change(t) && t.settled) t.status.applied_table = number;
+  recognise(t);
+}
+
+// What serves is what is wanted: applied, though nothing was done.
+void Machine::recognise(Target& t) {
+  if (t.want && t.open && t.settled && t.disk == *t.want) t.status.applied_table = t.want_number;
 }
 
 void Machine::resume(const std::string& name) {

@@ -36,8 +36,8 @@ using Content = std::optional<std::string>;  // of a file; nothing: there is no 
 
 enum class Do : std::uint8_t {
   kNothing,  // until wake(), or until something is told
-  kLock,     // take the target's lock
   kCheck,    // may we create, replace and remove beside the target?
+  kLock,     // take the target's lock
   kLoad,     // read FILE, .prev and .good
   kLook,     // read FILE
   kSample,   // read the workers
@@ -92,9 +92,10 @@ struct Target {
   std::uint64_t want_number = 0;
   bool fallback = false;  // only if there is no good content to stay at
   bool by_us = false;     // wanted by the repair at start, not by control
-  bool retired = false;   // wanted gone, then forgotten
+  bool leaving = false;   // let go as it is
+  bool retired = false;   // wanted gone, then let go
   // what is there
-  bool open = false;     // locked, checked, loaded
+  bool open = false;     // checked, locked, loaded
   bool foreign = false;  // not ours: never touched
   bool stopped = false;
   Content disk;                   // what FILE holds
@@ -119,7 +120,7 @@ class Machine {
  public:
   explicit Machine(MachineOptions options) : options_(options) {}
 
-  // A target is named by its file. It begins with kLock; one that was to be retired stays.
+  // A target is named by its file. It begins with kCheck; one that was to be retired stays.
   void add(const std::string& name);
   // The target's file goes away, then the target.
   void retire(const std::string& name);
@@ -176,6 +177,7 @@ class Machine {
   Action idle(TimePoint now);
   [[nodiscard]] bool wants_change(const Target& t) const;
   [[nodiscard]] const Content& aim(const Target& t) const;
+  void recognise(Target& t);
   void poll(TimePoint now, Phase phase);
   void opened(Do what, Outcome& outcome, TimePoint now);
   void adopt(const std::string& name, TimePoint now);
@@ -217,7 +219,7 @@ class Machine {
   std::vector<Event> events_;
 
   Names opening_;
-  Do open_step_ = Do::kLock;
+  Do open_step_ = Do::kCheck;
   Names looking_;
   std::size_t index_ = 0;     // into the names of the phase
   Names group_;               // under test now

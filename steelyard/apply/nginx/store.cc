@@ -1,5 +1,8 @@
 #include "steelyard/apply/nginx/store.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "steelyard/apply/nginx/plan.h"
@@ -29,6 +32,28 @@ Outcome outcome_of(const Result<void>& result) {
   return result ? Outcome() : failed(result.error());
 }
 
+// Removes what killed processes left of their writes to FILE, .prev and .good: names that begin
+// like io's temporary files of these, followed by the id of a process that is gone.
+void sweep(const std::string& file) {
+  namespace fs = std::filesystem;
+  const fs::path path(file);
+  std::error_code failed_to;
+  for (const auto& entry : fs::directory_iterator(path.parent_path(), failed_to)) {
+    const std::string name = entry.path().filename().string();
+    for (const auto& target : {file, Store::beside(file, "prev"), Store::beside(file, "good")}) {
+      const std::string prefix = "." + fs::path(target).filename().string() + ".";
+      if (!name.starts_with(prefix)) continue;
+      const std::string rest = name.substr(prefix.size());
+      const auto digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+      const std::string end = rest.substr(digits);
+      if (digits == 0 || (end != ".new" && end != ".new.test")) continue;
+      if (!fs::exists("/proc/" + rest.substr(0, digits), failed_to)) {
+        fs::remove(entry.path(), failed_to);
+      }
+    }
+  }
+}
+
 // Makes `path` hold `text`, or not be there.
 Result<void> put(const std::string& path, const Content& text, bool in_place = false) {
   if (!text && !in_place) return io::remove_file(path);
@@ -49,7 +74,7 @@ Outcome Store::perform(const Action& action) {
     case Do::kLock:
       return lock(file, files);
     case Do::kCheck:
-      return outcome_of(io::can_replace(file, {.mode = kMode, .in_place = files.in_place}));
+      return check(file, files);
     case Do::kLoad:
       return load(file);
     case Do::kLook: {
@@ -87,6 +112,16 @@ Outcome Store::perform(const Action& action) {
   }
 }
 
+Outcome Store::check(const std::string& file, const Files& files) {
+  Outcome out = outcome_of(io::can_replace(file, {.mode = kMode, .in_place = files.in_place}));
+  if (!out.ok && !files.in_place && io::is_mount_point(file)) {
+    out.error += " (apply.nginx.write: in_place)";
+  }
+  // In place or not, .prev, .good and the lock are made beside it.
+  if (out.ok && files.in_place) return outcome_of(io::can_replace(beside(file, "prev")));
+  return out;
+}
+
 Outcome Store::lock(const std::string& file, Files& files) {
   if (files.lock) return {};
   auto got = io::LockFile::acquire(beside(file, "lock"), "steelyard " + file);
@@ -96,6 +131,7 @@ Outcome Store::lock(const std::string& file, Files& files) {
 }
 
 Outcome Store::load(const std::string& file) {
+  sweep(file);
   auto text = content(file);
   auto prev = content(beside(file, "prev"));
   auto good = content(beside(file, "good"));

@@ -29,6 +29,7 @@ class Store {
     std::optional<io::LockFile> lock;
     std::optional<io::StagedFile> staged;
   };
+  Outcome check(const std::string& file, const Files& files);
   Outcome lock(const std::string& file, Files& files);
   Outcome load(const std::string& file);
   Outcome install(const Action& action, Files& files);
