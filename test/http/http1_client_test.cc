@@ -110,6 +110,36 @@ TEST(Http1Client, ClosesAfterAnEarlyAnswerAndDiesOfUnaskedBytes) {
   EXPECT_EQ(d.seen.how, Close::kAbort);
 }
 
+TEST(Http1Client, NeverLendsAPoisonedConnectionNotEvenInsideTheEnd) {
+  Client c;
+  c.get();
+  bool open_in_end = true;
+  c.seen.when_end = [&](StreamId) { open_in_end = c.codec->can_open(); };
+  c.feed("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\n");
+  EXPECT_FALSE(open_in_end);
+  EXPECT_EQ(c.seen.how, Close::kAbort);
+  Client d;  // the request is not over
+  const StreamId id = d.codec->open();
+  d.codec->send_head(id, OutHead{base::Buf::heap_copy("POST / HTTP/1.1\r\n\r\n"), Method::kPost, 0,
+                                 Body::kLength, 1});
+  d.feed("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  d.codec->send_body(id, base::Buf::heap_copy("x"));
+  d.codec->send_end(id);
+  EXPECT_FALSE(d.codec->can_open());
+  EXPECT_EQ(d.seen.how, Close::kLinger);
+}
+
+TEST(Http1Client, CountsNoChunkBeyondWhatLengthsCanHold) {
+  for (const std::string_view sizes :
+       {"8000000000000000\r\n", "ffffffffffffffff\r\n", "5\r\nhello\r\n7ffffffffffffffb\r\n"}) {
+    Client c;
+    c.get();
+    c.feed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + std::string(sizes));
+    EXPECT_TRUE(c.seen.messages[0].reset) << sizes;
+    EXPECT_EQ(c.seen.how, Close::kAbort);
+  }
+}
+
 TEST(Http1Client, StopsAStormOfInterimAnswers) {
   Client c;
   c.get();

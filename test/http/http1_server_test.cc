@@ -313,6 +313,23 @@ TEST(Http1Server, KeepsItsLimitsWhenTheyAreSetOtherwise) {
   }
 }
 
+TEST(Http1Server, WantsEveryLineEndWhole) {
+  const std::string post = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const std::string& wire :
+       {std::string("GET / HTTP/1.1\nHost: x\r\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost: x\n\r\n"),
+        std::string("GET / HTTP/1.1\r\nHost: x\r\n\n"), post + "5\r\nhelloX\n0\r\n\r\n",
+        post + "5\r\nhello\rX0\r\n\r\n", post + "0\r\nX-T: v\n\r\n",
+        std::string("\nGET / HTTP/1.1\r\n")}) {
+    SCOPED_TRACE(wire);
+    Server s;
+    s.answer_at_end();
+    s.feed(wire);
+    EXPECT_EQ(s.seen.output.substr(0, 13), "HTTP/1.1 400 ");
+    EXPECT_TRUE(s.seen.closed);
+  }
+}
+
 TEST(Http1Server, HasErrorAnswersWhoseLengthIsTrue) {
   for (const int code : {400, 405, 408, 413, 414, 431, 501, 503, 505}) {
     const auto status = static_cast<std::uint16_t>(code);
