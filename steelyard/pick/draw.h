@@ -1,8 +1,7 @@
 // Weighted draws over one list of candidates: node i with probability weight / sum of weights.
 //
 //   free draw        alias method (Walker 1977, build after Vose 1991): one random number, O(1)
-//   all but one      prefix sums of the weights: one random number, O(log n), exact however heavy
-//   the one is
+//   all but one      prefix sums of the weights: one random number, O(log n), however heavy it is
 // Nodes that this request may not take are drawn again a few times, then the draw goes through the
 // list once (reservoir sampling by weight): the result is exact for the nodes that are left, in at
 // most O(n). No allocation. Immutable, shared by all workers.

@@ -2,7 +2,7 @@
 //
 // Weights above 0 are ignored on purpose: this is the plain rotation that people mean by the name.
 // So a ramp or a controller does not act under it either; who wants them takes
-// `smooth_weighted_round_robin`. The turn goes by slot (the order in which nodes became known), not
+// `smooth_weighted_round_robin`. The turn goes by slot, not
 // by place in the list: another order of the list, nodes that come or go, do not disturb it, and
 // each node gets one pick a round. A node that cannot be taken when its turn comes loses the turn.
 // The cursor is the node picked last; no counter, so nothing wraps. First node: at random.

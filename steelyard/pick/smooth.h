@@ -1,8 +1,8 @@
 // Smooth weighted round robin over one list of candidates: the core of
 // `smooth_weighted_round_robin` and the tie-break of `least_connections`.
 //
-//   step over a set S:  credit += weight for each of S; the largest credit wins (first of the list
-//   on a tie);
+//   step over a set S:  credit += weight for each of S;
+//                       the largest credit wins (first of the list on a tie);
 //                       the winner's credit -= the sum of the weights of S
 // Source: the rule of Nginx's round robin (Igor Sysoev, 2012), in whole numbers. Who is not in S
 // keeps its credit and its weight does not count. From credits of 0, over a fixed set: after t
@@ -12,11 +12,11 @@
 // Credits belong to a worker and are kept by NodeRef; `adopt` carries them into the next Table as
 // picks owed (credit / total), so a new Table, another order of the list or another scale of
 // weights does not restart the rotation. Nodes new to the list begin as a rotation of their own at
-// a random phase. What a leaving node owed is spread by weight. Phase: a random point of the exact
-// schedule, each credit within about one pick of its ideal, then a random number of steps to fall
-// into the cycle (it did within 1/7 of a period in all of 74 weight lists tried). So over fresh
-// cursors the share of first picks tends to the weights. Cost: step O(|S|); adopt O(n) when the
-// nodes are the same, else O(n log n).
+// a random phase; what a leaving node owed is spread by weight.
+// Phase: a random point of the exact schedule, each credit within about one pick of its ideal, then
+// a random number of steps to fall into the cycle. So over fresh cursors the share of first picks
+// tends to the weights, and windows of one period are exact where a period is short.
+// Cost: step O(|S|); adopt O(n) when the nodes are the same, else O(n log n).
 #pragma once
 
 #include <cstdint>

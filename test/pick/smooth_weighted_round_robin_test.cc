@@ -124,6 +124,22 @@ TEST(SmoothRotation, DeviatesByLessThanTwoPicksFromAnyPhase) {
   }
 }
 
+TEST(SmoothRotation, EveryWindowOfOnePeriodIsExactFromAnyPhase) {
+  base::Rng rng(7);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<double> weights(2 + rng.below(5));
+    for (double& weight : weights) weight = static_cast<double>(1 + rng.below(20));
+    const auto period = std::accumulate(weights.begin(), weights.end(), 0.0);
+    const Rig rig(weights);
+    Credits c(rig, rng());
+    for (int window = 0; window < 3; ++window) {
+      std::vector<double> picks(weights.size(), 0);
+      for (int t = 0; t < period; ++t) ++picks[c.rotation.step(c.among, c.credits)];
+      ASSERT_EQ(picks, weights);
+    }
+  }
+}
+
 TEST(SmoothRotation, StaysInBoundsOverRandomTablesAndExclusions) {
   base::Rng rng(6);
   Rig rig({1, 1, 1}, 64);
