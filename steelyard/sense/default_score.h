@@ -1,9 +1,14 @@
 // The default health score, for a report without one.
 //
-//   100; collections above 5 a minute: −2 each, at most −20; mean response > 500 ms: −15, > 1000
-//   ms: 20 more; threads > 100: −10; heap > 85 %: −10; never below the floor of 10.
+//   100
+//   collections above 5 a minute: −2 each, at most −20
+//   mean response > 500 ms: −15; > 1000 ms: 20 more
+//   threads > 100: −10
+//   heap > 85 %: −10
+//   never below 10
+//
 // What was not reported costs nothing; a report with none of these facts has no score (unknown, not
-// 100). Source: the articles' table; numbers configurable.
+// 100). Source: the articles' table.
 #pragma once
 
 #include <optional>

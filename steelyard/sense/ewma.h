@@ -1,11 +1,12 @@
 // Moving averages: one over samples (plain α), one over time.
 //
-// Ewma       s ← α·x + (1 − α)·s; the first sample is taken whole. α in (0, 1].
-// TimedMean  mean of a value weighted by e^(−age/τ): what a value weighs depends on how long it
-// held, so that uneven
-//            ticks give the same average; from the start on it is the mean of what there was, so
-//            that an odd first moment does not stay for τ. With even samples and a long history it
-//            is an Ewma with α = 1 − e^(−Δt/τ).
+// Ewma: s ← α·x + (1 − α)·s; the first sample is taken whole. α in (0, 1].
+//
+// TimedMean: mean of a value weighted by e^(−age/τ). What a value weighs depends on how long it
+// held, so that uneven ticks give the same average. At first it is the mean of what there was, so
+// that an odd first moment does not stay for τ. With even samples and a long history it is an Ewma
+// with α = 1 − e^(−Δt/τ).
+//
 // Both are empty until the first sample: unknown is not zero. Cost: O(1), no allocation. One owner.
 #pragma once
 

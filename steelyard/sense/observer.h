@@ -1,18 +1,19 @@
 // Observer: turns the samples of one node into its Observation.
 //
-// From reports:  score = rolling mean of the last `score_window`; a report without a score gets the
-// default rule's
-//                (default_score.h), with collections a minute from differences of `gc_count`.
-//                utilisation = EWMA (α 0.3) of max(CPU, in-flight/limit), raised to heap/0.85 while
-//                the heap is above 85 %. (Below that limit the heap says nothing about load: a rate
-//                divided by it would drift, see weigh/capacity.h.)
-// From traffic:  rate, mean rate, error rate, latencies (traffic.h). The rate is averaged over the
-// same time as the
-//                utilisation, so that their quotient does not depend on the split of the moment.
-// Unknown:       a report signal is unknown until the first report, when older than `expiry` (3 ×
-// interval by default), and
-//                while the newest report is one that told nothing (404, unreadable). Refused and
-//                timed out set `report_failed` and leave the values to age.
+// Score: rolling mean of the last `score_window`. A report without a score gets the default rule's
+// (default_score.h), with collections a minute from differences of `gc_count`.
+//
+// Utilisation: EWMA (α 0.3) of max(CPU, in-flight/limit), raised to heap/0.85 while the heap is
+// above 85 %: a veto. Below that limit the heap says nothing about load, and a rate divided by it
+// would feed on itself.
+//
+// Traffic: rate, mean rate, error rate, latencies (traffic.h). The rate is averaged over the same
+// time as the utilisation, so that their quotient does not depend on the split of the moment.
+//
+// Unknown: a report signal is unknown until the first report, when older than `expiry` (3 ×
+// interval by default), and while the newest report is one that told nothing (404, unreadable).
+// Refused and timed out set `report_failed` and leave the values to age.
+//
 // Cost: O(1) a sample and a reading (a few hundred bucket operations for the latencies). Memory:
 // about 6 KiB. Owned by control, one a node; `reset` when another incarnation takes the name.
 #pragma once

@@ -3,16 +3,16 @@
 //
 // Each sample is compared with the one before; the first is only a baseline, and so is one whose
 // counters went back (the node moved to other counters). Finished attempts = successes + failures +
-// connect failures.
-//   rate         finished a second, averaged over time with τ = rate_tau
-//   mean_rate    the same with τ = mean_tau: the node's own past
-//   error_rate   failed/finished, both fading with τ = error_tau: an average weighted by volume.
-//   Unknown while less than
-//                `min_volume` finished attempts are left in it: three requests prove nothing.
-//   latency      quantiles and mean of the answer heads of the last `window` (in steps of a fifth
-//   of it); unknown when none.
-// Time-outs are failures. Cost: O(1) a sample, O(buckets) a reading. Memory: about 6 KiB. One
-// owner.
+// connect failures; time-outs are failures.
+//
+//   rate        finished a second, averaged over time with τ = rate_tau
+//   mean_rate   the same with τ = mean_tau: the node's own past
+//   error_rate  failed/finished, both fading with τ = error_tau: an average weighted by volume;
+//               unknown while less than `min_volume` finished are left in it
+//   latency     quantiles and mean of the answer heads of the last `window` (in steps of a fifth of
+//               it); unknown when there are none
+//
+// Cost: O(1) a sample, O(buckets) a reading. Memory: about 6 KiB. One owner.
 #pragma once
 
 #include <array>

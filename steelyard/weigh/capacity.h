@@ -1,18 +1,19 @@
 // `capacity`: a node's weight is the work it would do if it were full.
 //
 //   weight = rate / (utilisation + error rate × penalty)
+//
 // Rate and utilisation are averaged over the same time (sense), so their quotient does not depend
 // on the split that happens to be in force: it needs no gain, is right after one step where load is
 // all that uses a node, and with a background load its fixed point has all utilisations equal. The
 // error rate is the share of failed attempts.
-//   - utilisation or rate unknown, 0, or older than `expiry`: unknown → the mean of the known
-//   (control 1); fewer than two
-//     known nodes → the base weights.
-//   - A node counts only after it has reported for `blackout`, also after a silence; until then it
-//   keeps its weight.
-// A refused or timed-out report leaves a node unknown once its last report has expired; health
-// judges the refusal. Source: gRPC proposal A58. Vectors: 100/s at 0.5 with 10 % errors → 166.67;
-// without errors 200. Cost: O(nodes).
+//
+// Unknown: utilisation or rate missing, 0, or older than `expiry` → the mean of the known nodes
+// (control 1); fewer than two known → the base weights. A node counts only after it has reported
+// for `blackout`, also after a silence; until then it keeps its weight. A refused or timed-out
+// report leaves a node unknown once its last report has expired; health judges the refusal.
+//
+// Source: gRPC proposal A58. Vectors: 100/s at 0.5 with 10 % errors → 166.67; without errors 200.
+// Cost: O(nodes).
 #pragma once
 
 #include <chrono>

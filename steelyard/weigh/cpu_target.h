@@ -1,12 +1,16 @@
 // `cpu_target`: the base weight scaled towards a wanted utilisation.
 //
-//   weight = base × target / utilisation (EWMA 0.3);   above `limit` for `sustained` → the floor
-//   weight.
+//   weight = base × target / utilisation (EWMA 0.3)
+//   above `limit` for `sustained`: the floor weight
+//
 // It scales the base weight, not the present one, so it has no memory: without smoothing it swings
 // for ever between two splits; with it, it settles at the square root (a base weight wrong by 4×
-// stays wrong by 2×). Use `capacity` unless this exact law is wanted. Utilisation unknown: the node
-// is unknown, the mean. Below 1 % it counts as 1 %. A refused or timed-out report leaves the node
-// unknown once its last report has expired. Source: the articles' CPU feedback. Cost: O(nodes).
+// stays wrong by 2×). Use `capacity` unless this exact law is wanted.
+//
+// Unknown: no utilisation → the mean. Below 1 % it counts as 1 %. A refused or timed-out report
+// leaves the node unknown once its last report has expired.
+//
+// Source: the articles' CPU feedback. Cost: O(nodes).
 #pragma once
 
 #include <chrono>

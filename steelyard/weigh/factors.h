@@ -1,14 +1,18 @@
 // `factors`: health, throughput and latency in one formula.
 //
-//   weight = max(1, round(base × (0.4·score/100 + 0.3·min(T, 2) + 0.3·max(0.1, 1/(1 + latency/200
-//   ms))))) T = rate / the node's own mean rate over a long time.
+//   weight = max(1, round(base × (0.4·score/100 + 0.3·min(T, 2) + 0.3·max(0.1, L))))
+//   T = rate / the node's own mean rate over a long time,  L = 1 / (1 + latency / 200 ms)
+//
 // With base 10: 10 at score 100, T = 1, 0 ms; the real maximum is 13 (T = 2), the least 0.7 → 1.
-// With base weights near 1 the rounding leaves nothing: give weights of about 10, or `round:
-// false`. T is positive feedback (less traffic → lower factor → less traffic): it is bounded by its
-// `throughput_most` and by the stabilisers only. Score unknown: the node is unknown. Rate or mean
-// rate unknown or 0: T = 1. Latency unknown: what the node reports, else the siblings' mean factor,
-// so that an unmeasured node is not the fastest. Latency: ours outranks the node's. A refused or
-// timed-out report: the floor weight. Source: the articles' multi-factor formula. Cost: O(nodes).
+// With base weights near 1 rounding leaves nothing of it: give weights of about 10, or turn `round`
+// off. T is positive feedback (less traffic → lower factor → less traffic), bounded only by
+// `throughput_most` and by the stabilisers.
+//
+// Unknown: no score → the mean. No rate or mean rate: T = 1. No latency of ours: what the node
+// reports, else the siblings' mean factor, so that an unmeasured node is not the fastest. A refused
+// or timed-out report: the floor weight.
+//
+// Source: the articles' multi-factor formula. Cost: O(nodes).
 #pragma once
 
 #include <chrono>

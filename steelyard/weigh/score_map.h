@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "steelyard/schema/field.h"

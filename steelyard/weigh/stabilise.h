@@ -4,6 +4,7 @@
 //   threshold  |wanted − applied| / applied below the threshold is not made
 //   step       ln applied moves by gain(lag) × ln(wanted/applied) (gain.h), at most ×up and ÷down
 //   cooldown   no change until `cooldown` after the last one
+//
 // A wanted drop to half or less skips threshold, damping and cooldown, never the step limit.
 // Smoothing came before (in the observation), floor and cap come after (bound.h). Once per new
 // sample; pure. Cost: O(1).

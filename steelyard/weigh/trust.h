@@ -2,12 +2,12 @@
 //
 // A report may lower its node's weight freely. It may raise it only while our own measurements
 // agree:
-//   - its error rate is at most `error_margin` above the median (errors come first: fast errors
-//   never attract traffic),
-//   - its median latency is at most `latency_factor` × the median, or within `latency_slack` of it.
+//   - its error rate is at most `error_margin` above the median; fast errors attract no traffic
+//   - its median latency is at most `latency_factor` × the median, or within `latency_slack` of it
+//
 // Being better than the median raises no objection. What we have not measured (no traffic of ours,
 // too little of it) raises none either. Medians are over the nodes in service that have the value,
-// at least two. Cost: O(nodes log nodes) to make, O(1) to ask.
+// at least two. Cost: O(nodes) to make, O(1) to ask.
 #pragma once
 
 #include <optional>

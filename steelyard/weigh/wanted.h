@@ -2,9 +2,12 @@
 // the mean.
 //
 // Over the nodes in service:
-//   known     kFactor: the value. kAbsolute: (w/Σw)·(Σbase/base) over the known nodes, which keeps
-//   their base share together. floor     the floor weight hold      what it has unknown   the
-//   base-weighted mean of the known controls: its base share among them
+//   known    kFactor: the value
+//            kAbsolute: (w/Σw)·(Σbase/base) over the known nodes; together they keep their share
+//   floor    the floor weight
+//   hold     what it has
+//   unknown  the base-weighted mean of the known controls: its base share among them
+//
 // Fewer known nodes than the law needs: the base weights (1), except for floors; while some are on
 // hold, everyone holds. None known at all: everyone holds (frozen). Cost: O(nodes). Pure.
 #pragma once

@@ -1,21 +1,21 @@
 // Weigher: from observations to applied control factors, for the nodes of one upstream.
 //
-// Order: controller → trust (B14: a rise that our own measurements contradict) → threshold (wanted
+// Order: controller → trust (a rise that our own measurements contradict) → threshold (wanted
 // against applied) → step (damped by the age of the signal, at most ×up and ÷down) → cooldown →
-// floor and cap over the whole upstream. Each stage leaves a StageValue in base units, and says why
+// floor and cap over the whole upstream. Each stage leaves a StageValue in base units and says why
 // where it bit.
-//   - Threshold, step and cooldown run once per new sample of a node's report; a tick alone moves
-//   nothing. A silent node
-//     takes a step each time another usual interval has passed in silence, until it has the mean.
-//   - A wanted drop to half or less skips threshold, cooldown and damping, not the step limit.
-//   - control = applied weight / base weight. A node first seen starts at the mean of its siblings.
-//   Never 0, never NaN.
-//   - No known signal in the whole upstream: nothing moves, the last good weights are frozen
-//   (`frozen()`).
-//   - Out of service: its control is kept as it was, and it is no part of any mean, median, floor
-//   or cap.
-//   - Overrides, ramps, drain and ejection are not here: control (the folder) combines them, and
-//   they know no stabiliser.
+//
+// New samples move weights, once each; a tick alone moves nothing. A silent node takes a step each
+// time another usual interval has passed in silence, until it has the mean of the known nodes.
+//
+// A wanted drop to half or less skips threshold, cooldown and damping, not the step limit.
+//
+// control = applied weight / base weight; never 0, never NaN. A node first seen starts at the mean
+// of its siblings. Out of service a node keeps its control and is no part of any mean, median,
+// floor or cap. Nothing known of any node: the last good weights are frozen (`frozen()`).
+//
+// Overrides, ramps, drain and ejection are combined elsewhere; they know no stabiliser.
+//
 // Cost: O(nodes) a call; only counters are compared when no sample is new. Owned by control.
 // Borrows nothing beyond a call.
 #pragma once
