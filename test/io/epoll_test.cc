@@ -147,9 +147,14 @@ TEST(EpollReactor, PausesAcceptingWithoutADescriptorAndResumesWhenOneIsFree) {
   const auto listener = reactor->listen(socket, accept);
   listener->grant(100);
   std::vector<std::unique_ptr<Quiet>> clients;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
     clients.push_back(std::make_unique<Quiet>());
     clients.back()->stream = reactor->connect(at, {}, *clients.back());
+    // The first goes all the way: sanitizers need a descriptor when they meet a type of object for
+    // the first time.
+    if (i == 0) {
+      ASSERT_TRUE(turn_until(*reactor, [&] { return held.size() == 1 && held[0]->opened; }));
+    }
   }
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
@@ -162,7 +167,7 @@ TEST(EpollReactor, PausesAcceptingWithoutADescriptorAndResumesWhenOneIsFree) {
     fillers.emplace_back(fd);
   }
   EXPECT_TRUE(turn_until(*reactor, [&] { return reactor->stats().accept_pauses > 0; }));
-  EXPECT_TRUE(held.empty());
+  EXPECT_EQ(held.size(), 1U);
   const std::uint64_t turns = reactor->stats().turns;
   const TimePoint pause = steady_now() + 50ms;
   while (steady_now() < pause) reactor->run_turn(pause);
@@ -174,7 +179,7 @@ TEST(EpollReactor, PausesAcceptingWithoutADescriptorAndResumesWhenOneIsFree) {
   EXPECT_TRUE(upstream.opened);
   fillers.clear();
   ::setrlimit(RLIMIT_NOFILE, &before);
-  EXPECT_TRUE(turn_until(*reactor, [&] { return held.size() == 4; }));
+  EXPECT_TRUE(turn_until(*reactor, [&] { return held.size() == 5; }));
 }
 
 TEST(EpollReactor, WatchesAnyDescriptor) {
