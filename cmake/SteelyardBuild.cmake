@@ -102,7 +102,7 @@ function(steelyard_add_binary)
       execute_process(COMMAND ${GIT} -C ${CMAKE_SOURCE_DIR} rev-parse --short HEAD OUTPUT_VARIABLE revision
                       OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     endif()
-    set_property(SOURCE ${CMAKE_SOURCE_DIR}/steelyard/cli/main.cc APPEND PROPERTY COMPILE_DEFINITIONS
+    set_property(SOURCE ${CMAKE_SOURCE_DIR}/steelyard/cli/version.cc APPEND PROPERTY COMPILE_DEFINITIONS
                  STEELYARD_VERSION="${PROJECT_VERSION}" STEELYARD_REVISION="${revision}")
   endif()
 endfunction()

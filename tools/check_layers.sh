@@ -34,9 +34,9 @@ find steelyard -name '*.h' -o -name '*.cc' | LC_ALL=C sort | xargs awk -v layers
   }
   /^[ \t]*#[ \t]*include[ \t]*</ {
     target = $0; sub(/^[^<]*</, "", target); sub(/>.*/, "", target)
-    if (!rim && target ~ /^(sys\/|netinet\/|arpa\/|linux\/|openssl\/|unistd\.h|fcntl\.h|poll\.h|signal\.h|csignal|spawn\.h|liburing|ares|pthread|thread|mutex|shared_mutex|condition_variable|future|netdb\.h|dirent\.h|pwd\.h|grp\.h|ifaddrs\.h)/)
+    if (!rim && target ~ /^(sys\/|netinet\/|arpa\/|linux\/|openssl\/|unistd\.h|fcntl\.h|poll\.h|signal\.h|spawn\.h|liburing|ares|pthread|thread|mutex|shared_mutex|condition_variable|future|netdb\.h|dirent\.h|pwd\.h|grp\.h|ifaddrs\.h)/)
       if (!(layer == "agent" && target ~ /^(fcntl|unistd)\.h$/)) offend("<" target "> belongs to io")
-    if ((layer in pure) && target ~ /^(random|iostream|fstream|cstdio|stdio\.h|time\.h|ctime|fmt\/)/)
+    if ((layer in pure) && target ~ /^(random|iostream|fstream|stdio\.h|time\.h|ctime|fmt\/)/)
       offend("<" target "> has no place in the pure half")
   }
   (layer in pure) && /::now\(\)/ && !/^[ \t]*\/\// { offend("the pure half gets `now` as an argument") }

@@ -136,6 +136,45 @@ std::string decisions_json(std::span<const model::Decision* const> decisions, co
   return dump(Json{{"at", io::rfc3339(now.wall)}, {"decisions", std::move(list)}});
 }
 
+std::string drivers_json(std::span<const DriverView> drivers, const Now& now) {
+  Json list = Json::array();
+  for (const auto& driver : drivers) {
+    Json nodes = Json::array();
+    for (const auto& node : driver.nodes) {
+      nodes.push_back(Json{{"name", node.node},
+                           {"intended", node.intended},
+                           {"verified", node.verified ? Json(*node.verified) : Json(nullptr)}});
+    }
+    list.push_back(
+        Json{{"upstream", driver.upstream},
+             {"kind", driver.kind},
+             {"target", driver.target},
+             {"state", driver.state},
+             {"reason", driver.reason},
+             {"wanted_table", driver.wanted_table},
+             {"applied_table", driver.applied_table},
+             {"drift", driver.drift},
+             {"applies", driver.applies},
+             {"failures", driver.failures},
+             {"rollbacks", driver.rollbacks},
+             {"reloads", driver.reloads},
+             {"edits", driver.edits},
+             {"old_workers", driver.old_workers ? Json(*driver.old_workers) : Json(nullptr)},
+             {"last_error", driver.last_error},
+             {"last_success",
+              driver.last_success ? Json(when(*driver.last_success, now)) : Json(nullptr)},
+             {"nodes", std::move(nodes)}});
+  }
+  return dump(Json{{"at", io::rfc3339(now.wall)}, {"drivers", std::move(list)}});
+}
+
+std::string adjusted_json(std::string_view upstream, const NodeView& node,
+                          std::span<const std::uint32_t> silent, const Now& now) {
+  return dump(Json{{"upstream", upstream},
+                   {"node", node_of(node, now)},
+                   {"silent_workers", std::vector<std::uint32_t>(silent.begin(), silent.end())}});
+}
+
 std::string error_json(int status, std::string_view text) {
   return dump(Json{{"error", Json{{"status", status}, {"text", text}}}});
 }

@@ -57,7 +57,7 @@ struct DemoFlags {
   unsigned seconds = 90;
   bool plain = false;
   std::uint64_t seed = 1;
-  std::string admin = "127.0.0.1:9180";
+  std::string admin;  // empty: 127.0.0.1:9180 if it is free, else a free port
 };
 int demo(const DemoFlags& flags);
 

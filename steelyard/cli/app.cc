@@ -1,0 +1,161 @@
+// The command line: sub-commands, their flags and help, and the habits of nginx.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <string_view>
+
+#include "steelyard/base/nearest.h"
+#include "steelyard/cli/command.h"
+
+namespace steelyard::cli {
+namespace {
+
+constexpr std::string_view kExamples =
+    "Examples:\n"
+    "  steelyard run --listen :8080 --to 127.0.0.1:8081,127.0.0.1:8082\n"
+    "  steelyard check steelyard.yaml && steelyard run steelyard.yaml\n"
+    "  steelyard demo --seconds 90\n";
+
+void add_config(CLI::App& app, ConfigFlags& flags) {
+  app.add_option("file,-c,--config", flags.file,
+                 "configuration file (default: $STEELYARD_CONFIG, then "
+                 "/etc/steelyard/steelyard.yaml)");
+}
+
+void add_run(CLI::App& app, RunFlags& flags) {
+  auto* sub = app.add_subcommand("run", "Run the balancer in the foreground.");
+  add_config(*sub, flags.config);
+  auto* to = sub->add_option("--to", flags.config.to,
+                             "nodes as HOST:PORT,… to balance over, without a file")
+                 ->delimiter(',');
+  sub->add_option("--listen", flags.config.listen, "with --to: where clients connect")->needs(to);
+  sub->add_option("--workers", flags.workers, "worker threads (default: as configured)")
+      ->check(CLI::Range(1, 256));
+  sub->add_option("--admin", flags.admin, "address of the admin API (default: as configured)");
+  sub->footer(
+      "Signals: HUP reloads, TERM drains and stops (twice: at once), QUIT drains without limit.\n"
+      "Example: steelyard run --listen :8080 --to 127.0.0.1:8081,127.0.0.1:8082");
+}
+
+void add_check(CLI::App& app, CheckFlags& flags) {
+  auto* sub = app.add_subcommand("check", "Check a configuration and say what it will do.");
+  add_config(*sub, flags.config);
+  sub->add_flag("--strict", flags.strict, "warnings are failures (exit 3)");
+  sub->add_flag("--json", flags.json, "problems as JSON, for editors");
+  sub->add_flag("-q,--quiet", flags.quiet, "only problems");
+  sub->add_flag("--schema", flags.schema, "print the JSON schema of the configuration");
+  sub->add_flag("--manual", flags.manual, "print the manual of all keys");
+  sub->footer("Example: steelyard check --strict steelyard.yaml");
+}
+
+void add_demo(CLI::App& app, DemoFlags& flags) {
+  auto* sub = app.add_subcommand(
+      "demo", "A balancer, five nodes and a load, all in this process; one node falls ill.");
+  sub->add_option("--seconds", flags.seconds, "how long it runs (default 90)")
+      ->check(CLI::Range(10, 3600));
+  sub->add_flag("--plain", flags.plain, "lines instead of a live table");
+  sub->add_option("--seed", flags.seed, "seed of load and nodes (default 1)");
+  sub->add_option("--admin", flags.admin,
+                  "address of the API (default 127.0.0.1:9180, or a free port)");
+  sub->footer("Example: steelyard demo --seconds 90 --plain");
+}
+
+void add_node(CLI::App& app, NodeFlags& flags) {
+  auto* sub = app.add_subcommand("node", "Run a demo server that can fall ill on demand.");
+  sub->add_option("--listen", flags.listen, "where to serve (default 127.0.0.1, a free port)");
+  sub->add_option("--name", flags.name, "name it answers with (default: its address)");
+  sub->add_option("--service", flags.service, "mean service time (default 10ms)");
+  sub->add_option("--cores", flags.cores, "requests served at once (default 4)")
+      ->check(CLI::Range(1, 10000));
+  sub->add_option("--seed", flags.seed, "seed of the service times (default 1)");
+  sub->footer(
+      "Example: steelyard node --listen 127.0.0.1:8081 --service 20ms &\n"
+      "         curl -d '{\"pause\": \"1.8s\", \"pause_every\": \"2.5s\"}' "
+      "http://127.0.0.1:8081/control");
+}
+
+void add_key(CLI::App& app, KeyFlags& flags) {
+  auto* sub = app.add_subcommand("key", "API keys.");
+  sub->require_subcommand(1);
+  auto* made = sub->add_subcommand("new", "Make a key; the configuration keeps only its hash.");
+  made->add_option("--name", flags.name, "whose key it is (default ops)");
+  made->footer("Example: steelyard key new --name alice");
+}
+
+int fail_usage(CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help
+  static constexpr std::array<std::string_view, 5> kCommands{"run", "check", "demo", "node", "key"};
+  if (argc > 1 && argv[1][0] != '-' && std::ranges::find(kCommands, argv[1]) == kCommands.end()) {
+    const auto near = base::nearest(argv[1], kCommands);
+    fmt::print(stderr, "steelyard: there is no command \"{}\"{}; see steelyard --help\n", argv[1],
+               near.empty() ? std::string() : fmt::format(", did you mean \"{}\"?", near));
+    return kUsage;
+  }
+  fmt::print(stderr, "steelyard: {}; see steelyard {}--help\n", error.what(),
+             argc > 1 && argv[1][0] != '-' ? fmt::format("{} ", argv[1]) : std::string());
+  return kUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Steelyard: a load balancer that moves its own weights, and says why.", "steelyard");
+  app.footer(std::string(kExamples));
+  RunFlags run_flags;
+  CheckFlags check_flags;
+  DemoFlags demo_flags;
+  NodeFlags node_flags;
+  KeyFlags key_flags;
+  SignalFlags signal_flags;
+  VersionFlags version_flags;
+  bool test = false;
+  bool show_version = false;
+  ConfigFlags global;
+  app.add_flag("-v,-V,--version", show_version, "print the version");
+  app.add_flag("--verbose", version_flags.verbose, "with --version: build and libraries");
+  app.add_flag("-t", test, "check the configuration, as nginx does");
+  app.add_flag("-q", check_flags.quiet, "with -t: only problems");
+  app.add_option("-s", signal_flags.verb,
+                 "send reload, stop, quit or reopen to the process in pid_file");
+  app.add_option("-c,--config", global.file, "configuration file, for -t and -s");
+  add_run(app, run_flags);
+  add_check(app, check_flags);
+  add_demo(app, demo_flags);
+  add_node(app, node_flags);
+  add_key(app, key_flags);
+  app.require_subcommand(0, 1);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return fail_usage(app, error, argc, argv);
+  }
+  if (show_version) return version(version_flags);
+  if (test) {
+    check_flags.config = global;
+    check_flags.nginx_words = true;
+    return check(check_flags);
+  }
+  if (!signal_flags.verb.empty()) {
+    signal_flags.config = global;
+    return send_signal(signal_flags);
+  }
+  const auto apply_global = [&](ConfigFlags& flags) {
+    if (flags.file.empty() && flags.to.empty()) flags.file = global.file;
+  };
+  if (app.got_subcommand("run")) {
+    apply_global(run_flags.config);
+    return run(run_flags);
+  }
+  if (app.got_subcommand("check")) {
+    apply_global(check_flags.config);
+    return check(check_flags);
+  }
+  if (app.got_subcommand("demo")) return demo(demo_flags);
+  if (app.got_subcommand("node")) return node(node_flags);
+  if (app.got_subcommand("key")) return key_new(key_flags);
+  fmt::print("{}", app.help());
+  return kUsage;
+}
+
+}  // namespace steelyard::cli

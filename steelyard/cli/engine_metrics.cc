@@ -1,0 +1,158 @@
+// What the engine adds to /metrics, /readyz and /api/v1/drivers.
+#include <fmt/format.h>
+
+#include "steelyard/cli/engine.h"
+#include "steelyard/request/reason.h"
+
+namespace steelyard::cli {
+namespace {
+
+using Metrics = std::vector<const proxy::WorkerMetrics*>;
+
+template <typename Get>
+std::uint64_t sum(const Metrics& workers, Get get) {
+  std::uint64_t total = 0;
+  for (const auto* worker : workers) total += get(*worker);
+  return total;
+}
+
+void write_workers(admin::Exposition& out, const Metrics& workers) {
+  out.family("http_requests_total", "counter",
+             "Requests by class of the answer's status; \"none\": given up before an answer.");
+  for (std::size_t i = 0; i < 6; ++i) {
+    out.sample({{"code_class", i == 0 ? std::string("none") : fmt::format("{}xx", i)}},
+               sum(workers, [&](const auto& w) { return w.answers[i].read(); }));
+  }
+  out.family("http_own_answers_total", "counter", "Answers made by the balancer, by reason.");
+  for (std::size_t i = 1; i < request::kReasons; ++i) {
+    out.sample({{"reason", request::describe(static_cast<request::Reason>(i)).word}},
+               sum(workers, [&](const auto& w) { return w.own_answers[i].read(); }));
+  }
+  for (const auto& metric : proxy::kWorkerCounters) {
+    out.family(metric.name, "counter", metric.help);
+    out.sample({}, sum(workers, [&](const auto& w) { return (w.*metric.count).read(); }));
+  }
+  out.family("http_exchanges", "gauge", "Exchanges in progress.");
+  out.sample({}, sum(workers, [](const auto& w) { return w.exchanges.read(); }));
+  base::Histogram duration;
+  for (const auto* worker : workers) duration.merge(worker->duration.read());
+  out.family("http_request_duration_seconds", "histogram",
+             "Time from the head of the request to the end of the answer.");
+  out.histogram({}, duration);
+}
+
+void write_drivers(admin::Exposition& out, const std::vector<admin::DriverView>& drivers,
+                   base::TimePoint now) {
+  if (drivers.empty()) return;
+  const auto each = [&](std::string_view name, std::string_view type, std::string_view help,
+                        auto value) {
+    out.family(name, type, help);
+    for (const auto& d : drivers) {
+      out.sample({{"upstream", d.upstream}, {"kind", d.kind}}, value(d));
+    }
+  };
+  out.family("driver_applies_total", "counter", "Changes of another balancer, by result.");
+  for (const auto& d : drivers) {
+    out.sample({{"upstream", d.upstream}, {"kind", d.kind}, {"result", "applied"}}, d.applies);
+    out.sample({{"upstream", d.upstream}, {"kind", d.kind}, {"result", "failed"}}, d.failures);
+  }
+  each("driver_rollbacks_total", "counter", "Files put back after a failure.",
+       [](const auto& d) { return d.rollbacks; });
+  each("driver_reloads_total", "counter", "Reload commands run.",
+       [](const auto& d) { return d.reloads; });
+  each("driver_edits_total", "counter", "Changes of the driven file by others.",
+       [](const auto& d) { return d.edits; });
+  each("driver_drift_ratio", "gauge", "How far the verified shares are from the intended ones.",
+       [](const auto& d) { return d.drift; });
+  each("driver_ok", "gauge", "1 when what is wanted serves or is under way, 0 when it failed.",
+       [](const auto& d) { return std::uint64_t{d.reason.empty()}; });
+  out.family("nginx_workers_shutting_down", "gauge", "Old Nginx workers still finishing.");
+  for (const auto& d : drivers) {
+    if (d.old_workers) out.sample({{"upstream", d.upstream}}, *d.old_workers);
+  }
+  out.family("driver_last_success_age_seconds", "gauge", "Time since a change was verified.");
+  for (const auto& d : drivers) {
+    if (d.last_success) {
+      out.sample({{"upstream", d.upstream}}, base::seconds(now - *d.last_success));
+    }
+  }
+}
+
+}  // namespace
+
+void Engine::write_metrics(admin::Exposition& out) {
+  out.family("build_info", "gauge", "Version and revision of this binary.");
+  out.sample({{"version", options_.version}, {"revision", options_.revision}}, std::uint64_t{1});
+  out.family("config_last_reload_successful", "gauge", "1 when the last reload was taken, else 0.");
+  out.sample({}, std::uint64_t{last_reload_ok_});
+  out.family("config_last_reload_success_timestamp_seconds", "gauge",
+             "When a configuration was last taken, in Unix time.");
+  out.sample({}, std::chrono::duration<double>(last_reload_.time_since_epoch()).count());
+  out.family("config_reloads_total", "counter", "Reloads by result.");
+  out.sample({{"result", "success"}}, reloads_ok_);
+  out.sample({{"result", "failure"}}, reloads_failed_);
+  out.family("table_number", "gauge", "Number of the table that every worker holds.");
+  out.sample({}, publisher_->table_taken());
+  out.family("workers", "gauge", "Worker threads.");
+  out.sample({}, std::uint64_t{pool_->workers()});
+  write_workers(out, pool_->metrics());
+  write_drivers(out, drivers(), reactor_.now());
+}
+
+std::vector<admin::DriverView> Engine::drivers() {
+  std::vector<admin::DriverView> out;
+  for (auto& s : drivers_->statuses()) {
+    admin::DriverView view{.upstream = std::move(s.upstream),
+                           .kind = std::move(s.kind),
+                           .target = std::move(s.target),
+                           .state = std::string(apply::to_text(s.state)),
+                           .reason = std::move(s.reason),
+                           .last_error = std::move(s.last_error),
+                           .wanted_table = s.wanted_table,
+                           .applied_table = s.applied_table,
+                           .nodes = {},
+                           .drift = s.drift,
+                           .applies = s.applies,
+                           .failures = s.failures,
+                           .rollbacks = s.rollbacks,
+                           .reloads = s.reloads,
+                           .edits = s.edits,
+                           .old_workers = s.old_workers,
+                           .last_success = s.last_success};
+    for (auto& node : s.nodes) view.nodes.push_back({node.node, node.intended, node.verified});
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+admin::UpstreamsBody Engine::numbers() const {
+  return {publisher_->table_taken(), config_ != nullptr ? config_->number : 0};
+}
+
+// Ready: the workers hold a table, we are not draining, and every upstream has a node to pick.
+admin::Ready Engine::ready() {
+  admin::Ready out{true, ""};
+  const auto line = [&](bool ok, std::string_view what, std::string_view detail) {
+    out.ok = out.ok && ok;
+    out.text +=
+        fmt::format("{} {}{}{}\n", ok ? "ok  " : "FAIL", what, detail.empty() ? "" : ": ", detail);
+  };
+  line(publisher_->table_taken() != 0, "workers", "");
+  line(!draining_, "accepting", draining_ ? "draining" : "");
+  for (const auto& upstream : brain_->table()->upstreams) {
+    std::size_t usable = 0;
+    for (const auto& node : upstream.nodes) {
+      if (model::in_rotation(node.eligibility, upstream.panic)) ++usable;
+    }
+    line(usable > 0, fmt::format("upstream {}", upstream.name),
+         fmt::format("{} of {} nodes in rotation", usable, upstream.nodes.size()));
+  }
+  for (const auto& driver : drivers()) {
+    const bool ok =
+        driver.state != "alarm" && driver.state != "stopped" && driver.state != "refused";
+    line(ok, fmt::format("driver {}", driver.upstream), driver.reason);
+  }
+  return out;
+}
+
+}  // namespace steelyard::cli

@@ -1,0 +1,58 @@
+#include "steelyard/cli/source.h"
+
+#include <cstdlib>
+#include <fmt/format.h>
+
+#include "steelyard/io/file.h"
+
+namespace steelyard::cli {
+namespace {
+
+Source failed(std::string name, std::string text) {
+  Source out;
+  out.report = std::move(text) + "\n";
+  out.name = std::move(name);
+  out.errors = 1;
+  return out;
+}
+
+}  // namespace
+
+std::string config_file(const ConfigFlags& flags) {
+  if (!flags.file.empty()) return flags.file;
+  const char* const named = std::getenv(kConfigVariable);
+  return named != nullptr && *named != '\0' ? named : kDefaultConfig;
+}
+
+Source load_source(const ConfigFlags& flags) {
+  if (!flags.to.empty()) {
+    auto document = config::from_flags(flags.listen, flags.to);
+    if (!document) return failed("--to", document.error().text);
+    Source out;
+    out.name = "--to";
+    out.document = std::make_shared<const config::Document>(std::move(*document));
+    return out;
+  }
+  const std::string file = config_file(flags);
+  const auto text = io::read_file(file);
+  if (!text) {
+    std::string why = text.error().describe();
+    if (flags.file.empty()) {
+      why += fmt::format(" (name a file, set {}, or use --to HOST:PORT,…)", kConfigVariable);
+    }
+    return failed(file, std::move(why));
+  }
+  auto loaded = config::load(*text, file);
+  Source out;
+  out.name = file;
+  out.report = loaded.report();
+  out.errors = loaded.problems.errors();
+  out.warnings = loaded.problems.warnings();
+  if (loaded.document) {
+    out.document = std::make_shared<const config::Document>(std::move(*loaded.document));
+  }
+  out.problems = std::move(loaded.problems);
+  return out;
+}
+
+}  // namespace steelyard::cli
