@@ -60,7 +60,7 @@ class ProberCore final : public io::TimerEvents {
   SampleSink& sink_;
   ProberOptions options_;
   base::Rng rng_;
-  wire::Client client_;  // before the entries, whose Calls it outlives
+  wire::Client client_;                          // before the entries, whose Calls it outlives
   std::vector<std::unique_ptr<Entry>> entries_;  // null where free
   std::vector<std::uint32_t> free_;
   std::vector<Due> queue_;
