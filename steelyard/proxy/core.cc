@@ -15,7 +15,7 @@ Core::Core(io::Reactor& with, const WorkerOptions& how, const model::Slots& node
       events(to),
       rng(how.seed),
       pools(nodes, how.index),
-      http1_(http::make_http1_pool(how.limits)),
+      http1_(how.http1 != nullptr ? how.http1 : http::make_http1_pool(how.limits)),
       clock_(with.timer(*this)),
       id_prefix_(rng()) {}
 
@@ -97,6 +97,7 @@ void Core::remove_listener(const base::Address& address) {
   for (auto& listening : listenings_) {
     if (listening->address() == address) listening->stop();
   }
+  let_clients_in();
   due_by(reactor.now() + kBeat);
 }
 
@@ -146,7 +147,7 @@ std::size_t Core::client_limit() const noexcept {
 }
 
 void Core::listener_stopped(Listening& listening) noexcept {
-  close_idle_of(&listening);
+  if (!draining_) close_idle_of(&listening);
   events.on_listener_stopped(listening.address());
 }
 
@@ -176,13 +177,15 @@ void Core::drain(TimePoint idle_until, TimePoint limit) {
   idle_until_ = idle_until;
   limit_ = limit;
   for (auto& listening : listenings_) listening->stop();
+  let_clients_in();
   due_by(reactor.now() + kBeat);
 }
 
 void Core::go_on_draining(TimePoint now) noexcept {
   if (now >= limit_) {
-    // First they are told, and on the next beat they are closed.
+    // First they are told, and a little later they are closed.
     const bool told = std::exchange(told_, true);
+    limit_ = now + kLastWords;
     for (ClientConnection* client = clients.first(); client != nullptr;) {
       ClientConnection& one = *client;
       client = client->all.after;

@@ -24,6 +24,7 @@ namespace steelyard::proxy {
 inline constexpr std::size_t kHighWater = std::size_t{128} << 10;  // unsent bytes of a stream
 inline constexpr base::Duration kLingerTime = std::chrono::seconds(2);
 inline constexpr base::Duration kBeat = std::chrono::milliseconds(10);
+inline constexpr base::Duration kLastWords = std::chrono::milliseconds(200);
 inline constexpr base::Duration kUrgentGap = std::chrono::milliseconds(5);
 
 using Clients = DueList<ClientConnection, &ClientConnection::due>;

@@ -10,7 +10,6 @@ void Generations::take(const Config& config, const model::Table& table) {
     made->config = &config;
     live_.push_back(std::move(made));
   }
-  drop_unused();
   for (const auto& generation : live_) {
     const auto& names = generation->config->upstreams;
     generation->places.assign(names.size(), std::nullopt);

@@ -25,6 +25,7 @@ class Generations {
  public:
   static constexpr std::size_t kMost = 8;
 
+  // The former current one stays until `drop_unused`: listeners may still have to hold on to it.
   void take(const Config& config, const model::Table& table);
   void drop_unused() noexcept;
   [[nodiscard]] Generation* current() const noexcept {

@@ -51,7 +51,11 @@ struct WorkerOptions {
   std::uint32_t index = 0;    // its cells in the Slots
   std::uint32_t workers = 1;  // sharing max_connections
   std::uint64_t seed = 1;     // each worker its own
-  http::Http1Limits limits;
+  // Of HTTP/1. Its blocks travel through the reactor, which may hold them longer than the worker
+  // lives: it must outlive the reactor. Empty: a pool of the worker's own, for reactors that drop
+  // what a destroyed stream had queued (epoll).
+  std::shared_ptr<http::Http1Pool> http1;
+  http::Http1Limits limits;   // of the worker's own pool
   ServerCodecs server_codec;  // empty: HTTP/1
   ClientCodecs client_codec;  // empty: HTTP/1
 };

@@ -1,0 +1,465 @@
+// A worker in simulated time: time-outs, pools of connections, new Tables and Configs, stopping.
+
+#include <array>
+#include <gtest/gtest.h>
+
+#include "test/proxy/sim_rig.h"
+
+namespace steelyard::proxy {
+namespace {
+
+using testing::answer_ok;
+using testing::Conn;
+using testing::kOk;
+using testing::SimClient;
+using testing::SimNode;
+using testing::SimRig;
+using namespace std::chrono_literals;
+
+constexpr std::string_view kGet = "GET /x HTTP/1.1\r\nHost: t\r\n\r\n";
+
+bool ok(const SimClient& client) { return client.in.ends_with("\r\n\r\nok"); }
+
+// --- time-outs
+
+TEST(Timeouts, OfTheExchange) {
+  struct Row {
+    std::string_view name;
+    std::string_view request;
+    std::string_view answer;  // what the node gives of it, once it has all of the request
+    bool blackhole;
+    base::Duration after;
+    int status;  // 0: the connection is broken off instead
+    std::string_view text;
+  };
+  constexpr std::string_view kPost = "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nfive.";
+  constexpr std::array rows{
+      Row{"connect", kGet, "", true, 1s, 504, "504 connecting to the node took too long\n"},
+      Row{"head", kGet, "", false, 10s, 504, "504 the node did not answer in time\n"},
+      Row{"half a head", kGet, "HTTP/1.1 200 OK\r\nConte", false, 10s, 504, ""},
+      Row{"an upload that stops", kPost, "", false, 60s, 408,
+          "408 the request did not arrive in time\n"},
+      Row{"an answer that stops", kGet, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfive.", false,
+          60s, 0, ""},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    SimRig rig;
+    SimNode& node = rig.add_node([&](SimNode&, Conn& conn) {
+      std::string whole;
+      if (conn.next_request(whole)) conn.send(row.answer);
+    });
+    if (row.blackhole) rig.sim->blackhole(node.address());
+    SimClient& client = rig.dial();
+    const auto from = rig.now();
+    client.send(row.request);
+    rig.run(row.after - 100ms);
+    EXPECT_EQ(client.status(), row.status == 0 ? 200 : 0);
+    EXPECT_FALSE(client.closed());
+    ASSERT_TRUE(rig.until([&] { return row.status == 0 ? client.closed() : client.status() > 0; }));
+    EXPECT_NEAR(base::seconds(rig.now() - from), base::seconds(row.after), 0.05);
+    rig.run(5ms);
+    if (row.status != 0) {
+      EXPECT_EQ(client.status(), row.status);
+    }
+    EXPECT_TRUE(client.in.ends_with(row.text)) << client.in;
+    rig.run(3s);
+    EXPECT_EQ(node.open(), 0U);
+    EXPECT_EQ(rig.in_flight(), 0U);
+    EXPECT_EQ(rig.worker->exchanges(), 0U);
+  }
+}
+
+TEST(Timeouts, TheTotalTimeEndsAnAnswerThatTrickles) {
+  SimRig::Setup setup;
+  setup.timeouts.total = 5s;
+  SimRig rig(setup);
+  base::TimePoint last{};
+  rig.add_node([&](SimNode&, Conn& conn) {
+    std::string whole;
+    if (conn.next_request(whole)) conn.send("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n");
+    if (conn.requests > 0 && rig.now() - last > 500ms) {
+      last = rig.now();
+      conn.send("x");
+    }
+  });
+  SimClient& client = rig.dial();
+  const auto from = rig.now();
+  client.send(kGet);
+  ASSERT_TRUE(rig.until([&] { return client.closed(); }));
+  EXPECT_NEAR(base::seconds(rig.now() - from), 5.0, 0.05);
+}
+
+TEST(Timeouts, OfAClientThatSendsNoHead) {
+  struct Row {
+    std::string_view name, first, then;  // `then` after 5 s
+    base::Duration after;
+    int status;
+  };
+  constexpr std::array rows{
+      Row{"nothing at all", "", "", 10s, 0},
+      Row{"half a head", "GET / HTTP/1.1\r\nHo", "", 10s, 408},
+      Row{"a head that trickles in gets no more time", "GET / HTTP/1.1\r\nHo", "st: t\r\nA", 10s,
+          408},
+      Row{"idle after an answer", kGet, "", 75s, 200},
+      Row{"half a second head", kGet, "GET / HT", 15s, 200},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    SimRig rig;
+    rig.add_node();
+    SimClient& client = rig.dial();
+    rig.run(1ms);
+    const auto from = rig.now();
+    client.send(row.first);
+    rig.run(5s);
+    client.send(row.then);
+    ASSERT_TRUE(rig.until([&] { return client.closed(); }));
+    EXPECT_NEAR(base::seconds(rig.now() - from), base::seconds(row.after), 0.1);
+    EXPECT_EQ(client.status(), row.status);
+    EXPECT_FALSE(client.peer->was_reset());
+    rig.run(3s);
+    EXPECT_EQ(rig.worker->connections(), 0U);
+  }
+}
+
+TEST(Timeouts, ALingeringConnectionIsClosedAfterTwoSeconds) {
+  SimRig rig;
+  rig.add_node();
+  SimClient& client = rig.dial();
+  client.send("GET / HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
+  ASSERT_TRUE(rig.until([&] { return client.closed(); }));
+  EXPECT_TRUE(ok(client) || client.in.find("Connection: close") != std::string::npos);
+  EXPECT_EQ(rig.worker->connections(), 1U);
+  rig.run(1900ms);
+  EXPECT_EQ(rig.worker->connections(), 1U);
+  rig.run(200ms);
+  EXPECT_EQ(rig.worker->connections(), 0U);
+}
+
+// --- pools
+
+TEST(Pools, ReuseTheConnectionUsedLastAndKeepABoundedNumber) {
+  SimRig::Setup setup;
+  setup.options.pool.connections = 2;
+  SimRig rig(setup);
+  SimNode& node = rig.add_node([](SimNode&, Conn&) {});
+  for (int i = 0; i < 4; ++i) rig.dial().send(kGet);
+  ASSERT_TRUE(rig.until([&] { return node.conns.size() == 4 && node.conns[3].got > 0; }));
+  node.script = answer_ok;
+  ASSERT_TRUE(rig.until([&] { return std::all_of(rig.clients.begin(), rig.clients.end(), ok); }));
+  rig.run(10ms);
+  EXPECT_EQ(rig.pooled(), 2U);
+  EXPECT_EQ(node.open(), 2U);
+  const auto connects = rig.worker->metrics().node_connects.read();
+  for (int i = 0; i < 10; ++i) {
+    rig.clients[0].in.clear();
+    rig.clients[0].send(kGet);
+    ASSERT_TRUE(rig.until([&] { return ok(rig.clients[0]); }));
+  }
+  EXPECT_EQ(rig.worker->metrics().node_connects.read(), connects);
+  const auto busy = std::count_if(node.conns.begin(), node.conns.end(),
+                                  [](const Conn& conn) { return conn.requests > 1; });
+  EXPECT_EQ(busy, 1);  // always the same one
+}
+
+TEST(Pools, AnIdleConnectionIsRetiredBeforeTheNodeWould) {
+  SimRig rig;
+  SimNode& node = rig.add_node();
+  SimClient& client = rig.dial();
+  client.send(kGet);
+  ASSERT_TRUE(rig.until([&] { return ok(client); }));
+  rig.run(49s);
+  EXPECT_EQ(rig.pooled(), 1U);
+  rig.run(1100ms);
+  EXPECT_EQ(rig.pooled(), 0U);
+  EXPECT_TRUE(node.conns[0].peer->ended());
+  EXPECT_FALSE(node.conns[0].peer->was_reset());
+}
+
+TEST(Pools, WhatANodeDoesToAnIdleConnectionEndsIt) {
+  struct Row {
+    std::string_view name;
+    std::function<void(Conn&)> act;
+  };
+  const std::array rows{
+      Row{"early bytes",
+          [](Conn& conn) { conn.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"); }},
+      Row{"end", [](Conn& conn) { conn.end(); }},
+      Row{"reset", [](Conn& conn) { conn.reset(); }},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    SimRig rig;
+    SimNode& node = rig.add_node();
+    SimClient& client = rig.dial();
+    client.send(kGet);
+    ASSERT_TRUE(rig.until([&] { return ok(client); }));
+    rig.run(5ms);
+    ASSERT_EQ(rig.pooled(), 1U);
+    row.act(node.conns[0]);
+    rig.run(5ms);
+    EXPECT_EQ(rig.pooled(), 0U);
+    client.in.clear();
+    client.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 0\r\n\r\n");
+    ASSERT_TRUE(rig.until([&] { return ok(client); }));
+    EXPECT_EQ(node.conns.size(), 2U);
+    EXPECT_EQ(rig.worker->metrics().retries.read(), 0U);
+  }
+}
+
+TEST(Pools, BytesBehindAnAnswerNeverReachTheNextRequest) {
+  SimRig rig;
+  SimNode& node = rig.add_node([](SimNode&, Conn& conn) {
+    std::string whole;
+    if (conn.next_request(whole))
+      conn.send(std::string(kOk) + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+  });
+  SimClient& client = rig.dial();
+  client.send(kGet);
+  ASSERT_TRUE(rig.until([&] { return ok(client); }));
+  client.in.clear();
+  client.send(kGet);
+  ASSERT_TRUE(rig.until([&] { return ok(client); }));
+  rig.run(5ms);
+  EXPECT_EQ(client.in.find("evil"), std::string::npos);
+  EXPECT_EQ(node.conns.size(), 2U);
+}
+
+TEST(Pools, FollowTheTable) {
+  SimRig rig;
+  SimNode& stays = rig.add_node();
+  SimNode& leaves = rig.add_node();
+  SimClient& client = rig.dial();
+  for (int i = 0; i < 4; ++i) {
+    client.in.clear();
+    client.send(kGet);
+    ASSERT_TRUE(rig.until([&] { return ok(client); }));
+  }
+  ASSERT_EQ(rig.pooled(), 2U);
+  rig.listed[1] = false;
+  rig.publish();
+  rig.run(5ms);
+  EXPECT_EQ(rig.cells(1).pooled.read(), 0U);
+  EXPECT_EQ(leaves.open(), 0U);
+  EXPECT_EQ(rig.publisher.table_taken(), 4U);  // empty, one node, two nodes, one node
+  // KAL-06: the connections of those that stay are kept, whatever changes.
+  for (int i = 0; i < 10; ++i) {
+    rig.weights[0] = 1 + i;
+    rig.publish();
+    rig.publish_config();
+    client.in.clear();
+    client.send(kGet);
+    ASSERT_TRUE(rig.until([&] { return ok(client); }));
+  }
+  EXPECT_EQ(stays.conns.size(), 1U);
+}
+
+// --- what is published
+
+TEST(Published, AWorkerWithoutAnythingTakesNoClients) {
+  auto sim = io::make_sim_reactor();
+  model::Slots slots(4, 1);
+  Publisher publisher(1, [](std::uint32_t) {});
+  struct Quiet final : WorkerEvents {
+    void on_urgent(model::NodeRef) noexcept override {}
+    void on_taken(std::uint64_t) noexcept override {}
+    void on_listener_stopped(const base::Address&) noexcept override {}
+    void on_drained() noexcept override {}
+  } quiet;
+  const auto address = base::Address::loopback(80);
+  const auto socket = sim->listener(address);
+  const auto client = sim->dial(address);
+  Worker worker(*sim, {}, slots, publisher.cell(0), quiet);
+  worker.add_listener(socket, address);
+  worker.turn(sim->now() + 10ms);
+  EXPECT_EQ(worker.connections(), 0U);
+}
+
+TEST(Published, RecordsLiveUntilEveryWorkerIsPastThem) {
+  SimRig rig;
+  rig.add_node();
+  rig.run(1ms);
+  rig.publisher.collect(rig.now());
+  EXPECT_EQ(rig.publisher.records(), 1U);
+  rig.publish();
+  rig.publish();
+  EXPECT_EQ(rig.publisher.records(), 3U);  // the one in use, one never seen, the current one
+  std::vector<std::uint32_t> silent{9};
+  bool done = false;
+  const auto wait = [&](base::Duration time) {
+    done = false;
+    rig.publisher.when_taken(rig.publisher.record_number(), rig.now() + time,
+                             [&](const auto& missing) {
+                               silent = missing;
+                               done = true;
+                             });
+  };
+  wait(0s);
+  rig.publisher.collect(rig.now());
+  EXPECT_TRUE(done);
+  EXPECT_EQ(silent, std::vector<std::uint32_t>{0});
+  wait(1s);
+  rig.run(1ms);
+  EXPECT_TRUE(done);
+  EXPECT_TRUE(silent.empty());
+  EXPECT_EQ(rig.publisher.records(), 1U);
+}
+
+TEST(Published, AConfigLivesAsLongAsAnExchangeThatBeganUnderIt) {
+  SimRig rig;
+  SimNode& node = rig.add_node([](SimNode&, Conn&) {});
+  SimClient& client = rig.dial();
+  client.send(kGet);
+  ASSERT_TRUE(rig.until([&] { return rig.worker->exchanges() == 1; }));
+  for (int i = 0; i < 3; ++i) {
+    rig.publish_config();
+    rig.run(1ms);
+  }
+  EXPECT_EQ(rig.publisher.configs(), 4U);  // those from the oldest in use on
+  node.script = answer_ok;
+  ASSERT_TRUE(rig.until([&] { return ok(client); }));
+  rig.run(5ms);
+  EXPECT_EQ(rig.publisher.configs(), 1U);
+}
+
+TEST(Published, AboveEightConfigsInUseTheOldestIsBrokenOff) {
+  SimRig rig;
+  rig.add_node([](SimNode&, Conn&) {});
+  for (int i = 0; i < 10; ++i) {
+    rig.dial().send(kGet);
+    ASSERT_TRUE(rig.until([&] {
+      return rig.clients.back().closed() ||
+             rig.worker->exchanges() + static_cast<std::size_t>(std::max(0, i - 7)) ==
+                 static_cast<std::size_t>(i + 1);
+    }));
+    rig.publish_config();
+    rig.run(2ms);
+  }
+  EXPECT_LE(rig.publisher.configs(), 9U);
+  EXPECT_EQ(rig.clients[0].status(), 503);
+  EXPECT_EQ(rig.clients[9].status(), 0);
+  EXPECT_GE(rig.worker->exchanges(), 7U);
+}
+
+TEST(Published, AnExchangeWhoseUpstreamVanishesIsAnsweredOrGets503AtItsRetry) {
+  SimRig rig;
+  SimNode& node = rig.add_node([](SimNode&, Conn&) {});
+  SimClient& client = rig.dial();
+  SimClient& other = rig.dial();
+  client.send(kGet);
+  other.send(kGet);
+  ASSERT_TRUE(rig.until([&] { return node.conns.size() == 2 && node.conns[1].got > 0; }));
+  rig.listed[0] = false;
+  rig.publish();
+  rig.run(2ms);
+  std::string whole;
+  ASSERT_TRUE(node.conns[0].next_request(whole));
+  node.conns[0].send(kOk);
+  node.conns[1].reset();
+  ASSERT_TRUE(rig.until([&] { return client.status() > 0 && other.status() > 0; }));
+  EXPECT_EQ(std::min(client.status(), other.status()), 200);
+  EXPECT_GE(std::max(client.status(), other.status()), 502);
+  rig.run(5ms);
+  EXPECT_EQ(rig.pooled(), 0U);  // it left: its connections do not come back
+  EXPECT_EQ(rig.in_flight(), 0U);
+}
+
+// --- limits and stopping
+
+TEST(Clients, AboveTheLimitWaitInTheQueue) {
+  SimRig::Setup setup;
+  setup.options.clients.max_connections = 3;
+  SimRig rig(setup);
+  rig.add_node();
+  for (int i = 0; i < 5; ++i) rig.dial().send(kGet);
+  rig.run(1s);
+  EXPECT_EQ(rig.worker->connections(), 3U);
+  EXPECT_EQ(std::count_if(rig.clients.begin(), rig.clients.end(), ok), 3);
+  rig.clients[0].peer.reset();
+  rig.clients[1].peer.reset();
+  ASSERT_TRUE(
+      rig.until([&] { return std::count_if(rig.clients.begin(), rig.clients.end(), ok) == 5; }));
+}
+
+TEST(Drain, NothingAcceptedOrQueuedIsLost) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    SimRig::Setup setup;
+    setup.seed = seed;
+    setup.options.clients.max_connections = 4;
+    SimRig rig(setup);
+    rig.add_node();
+    for (int i = 0; i < 12; ++i) rig.dial();  // more than the limit: the others are in the queue
+    rig.clients[0].send(kGet);
+    ASSERT_TRUE(rig.until([&] { return ok(rig.clients[0]); }));
+    rig.clients[0].in.clear();
+    rig.worker->drain(rig.now() + 2s, rig.now() + 30s);
+    rig.run(100ms);
+    EXPECT_EQ(rig.listeners_stopped, 1U);
+    for (auto& client : rig.clients) client.send(kGet);
+    ASSERT_TRUE(rig.until([&] {
+      return std::all_of(rig.clients.begin(), rig.clients.end(), [](const SimClient& client) {
+        return client.status() == 200 && client.in.find("Connection: close") != std::string::npos &&
+               client.closed() && !client.peer->was_reset();
+      });
+    }));
+    for (auto& client : rig.clients) client.peer.reset();
+    ASSERT_TRUE(rig.until([&] { return rig.worker->finished(); }));
+    EXPECT_EQ(rig.drained, 1U);
+    EXPECT_EQ(rig.pooled(), 0U);
+    EXPECT_EQ(rig.worker->connections(), 0U);
+  }
+}
+
+TEST(Drain, IdleConnectionsAreClosedInTimeAndTheRestAtTheLimit) {
+  SimRig rig;
+  SimNode& node = rig.add_node();
+  SimClient& idle = rig.dial();
+  SimClient& slow = rig.dial();
+  idle.send(kGet);
+  ASSERT_TRUE(rig.until([&] { return ok(idle); }));
+  node.script = [](SimNode&, Conn&) {};
+  slow.send(kGet);
+  rig.run(5ms);
+  const auto from = rig.now();
+  rig.worker->drain(from + 2s, from + 8s);
+  rig.run(1900ms);
+  EXPECT_FALSE(idle.closed());
+  rig.run(200ms);
+  EXPECT_TRUE(idle.peer->ended());
+  EXPECT_FALSE(slow.closed());
+  ASSERT_TRUE(rig.until([&] { return slow.status() > 0; }));
+  EXPECT_EQ(slow.status(), 503);
+  EXPECT_NEAR(base::seconds(rig.now() - from), 8.0, 0.1);
+  ASSERT_TRUE(rig.until([&] { return rig.worker->finished(); }, 5s));
+  EXPECT_EQ(rig.in_flight(), 0U);
+}
+
+TEST(Listeners, OneThatIsRemovedServesWhatItHasByItsLastConfig) {
+  SimRig rig;
+  rig.add_node();
+  SimClient& client = rig.dial();
+  rig.run(1ms);
+  const auto old = rig.address;
+  rig.address = base::Address::loopback(8081);
+  const auto socket = rig.sim->listener(rig.address);
+  rig.publish_config();
+  rig.worker->add_listener(socket, rig.address);
+  rig.worker->remove_listener(old);
+  rig.run(1ms);
+  SimClient& other = rig.dial();
+  client.send(kGet);
+  other.send(kGet);
+  ASSERT_TRUE(rig.until([&] { return client.status() > 0 && ok(other); }));
+  EXPECT_EQ(client.status(), 200);
+  EXPECT_NE(client.in.find("Connection: close"), std::string::npos);
+  ASSERT_TRUE(rig.until([&] { return rig.listeners_stopped == 1; }));
+  client.peer.reset();
+  rig.run(5ms);
+  EXPECT_EQ(rig.publisher.configs(), 1U);
+  EXPECT_EQ(rig.worker->connections(), 1U);
+}
+
+}  // namespace
+}  // namespace steelyard::proxy
