@@ -107,10 +107,10 @@ bool EpollReactor::accept_some(ListenerSlot& l) {
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       pause_accepting(l);
     } else if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK) {
-      l.acceptable =
-          false;  // the socket is gone or does not listen: a wiring mistake, but no reason to spin
+      l.acceptable = false;  // gone, or it does not listen: a wiring mistake, but no reason to spin
+    } else {
+      ++l.accepted;  // the fault of one connection, which is gone: go on with the next
     }
-    // Anything else is the fault of one connection, which is gone: go on with the next.
   }
   return true;
 }

@@ -127,6 +127,9 @@ std::unique_ptr<Watch> EpollReactor::watch(const Fd& fd, WatchEvents& events) {
   return std::unique_ptr<Watch>(new (handles_) WatchHandle(*this, slot));
 }
 
+// Outside a turn the cached time may be old, and a time-out counted from it would already be over.
+TimePoint EpollReactor::now() const noexcept { return running_ ? now_ : steady_now(); }
+
 ReactorStats EpollReactor::stats() const noexcept {
   return {.streams = streams_.in_use(),
           .listeners = listeners_.in_use(),

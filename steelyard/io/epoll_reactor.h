@@ -32,7 +32,7 @@ class EpollReactor final : public Reactor {
   EpollReactor& operator=(const EpollReactor&) = delete;
   ~EpollReactor() override;
 
-  [[nodiscard]] TimePoint now() const noexcept override { return now_; }
+  [[nodiscard]] TimePoint now() const noexcept override;
   [[nodiscard]] std::unique_ptr<Stream> adopt(Fd socket, StreamEvents& events) override;
   [[nodiscard]] std::unique_ptr<Stream> connect(const Address& to, const ConnectOptions& options,
                                                 StreamEvents& events) override;

@@ -72,7 +72,7 @@ std::unique_ptr<Stream> EpollReactor::connect(const Address& to, const ConnectOp
   s.connect_timer.owner = s.index;
   s.connect_timer.kind = static_cast<std::uint8_t>(Kind::kStream);
   start_connect(s, to);
-  if (s.connecting) heap_.set(s.connect_timer, now_ + options.timeout);
+  if (s.connecting) heap_.set(s.connect_timer, now() + options.timeout);
   return std::unique_ptr<Stream>(new (handles_) StreamHandle(*this, s));
 }
 

@@ -165,7 +165,7 @@ struct ConnectOptions {
 class Reactor {
  public:
   virtual ~Reactor() = default;
-  [[nodiscard]] virtual TimePoint now() const noexcept = 0;  // read once a turn
+  [[nodiscard]] virtual TimePoint now() const noexcept = 0;  // read once a turn, fresh outside
   [[nodiscard]] virtual std::unique_ptr<Stream> adopt(
       Fd socket, StreamEvents& events) = 0;  // handles are pooled
   [[nodiscard]] virtual std::unique_ptr<Stream> connect(const Address& to,

@@ -409,8 +409,8 @@ TEST_P(ReactorConformance, AReaderThatStopsHoldsTheWriterBack) {
   const auto far = open(events);
   const std::string text = pattern(100000, 6);
   std::size_t taken = 0;
+  int full = 0;
   ASSERT_TRUE(rig->until([&] {  // until the other end has had no room for many turns
-    static thread_local int full = 0;
     const std::size_t now = far->send(text);
     taken += now;
     full = now == 0 ? full + 1 : 0;
