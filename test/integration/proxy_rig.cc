@@ -156,6 +156,16 @@ bool ProxyRig::in_flight_zero() {
   return false;
 }
 
+void ProxyRig::close_sockets() {
+  for (auto& running : workers_) running->socket.reset();
+}
+
+std::uint32_t ProxyRig::highest_generation() const {
+  std::uint32_t highest = 0;
+  for (const auto& known : known_) highest = std::max(highest, known.ref.generation);
+  return highest;
+}
+
 void ProxyRig::drain() {
   const auto now = io::steady_now();
   const auto& drain = setup_.options.drain;

@@ -43,6 +43,8 @@ class ProxyRig {
   bool wait_taken(std::uint64_t record);  // false after 1 s
   void collect();                         // what control does each tick
   void drain();                           // all workers; returns when they are finished
+  void close_sockets();                   // after `drain`: the port refuses from now on
+  [[nodiscard]] std::uint32_t highest_generation() const;
   [[nodiscard]] bool in_flight_zero();
   template <typename F>
   std::uint64_t sum(F count) const {
