@@ -1,5 +1,7 @@
 #include "steelyard/pick/least_connections.h"
 
+#include <cassert>
+
 #include "steelyard/pick/load.h"
 
 namespace steelyard::pick {
@@ -49,6 +51,7 @@ std::unique_ptr<Cursor> LeastConnections::make_cursor(base::Rng& rng) const {
 }
 
 void LeastConnections::adopt(Cursor& cursor) const {
+  assert(dynamic_cast<LeastConnectionsCursor*>(&cursor) != nullptr);
   auto& mine = static_cast<LeastConnectionsCursor&>(cursor);
   rotation_.adopt(mine.credits);
   mine.among.resize(candidates_.size());

@@ -1,6 +1,7 @@
 #include "steelyard/pick/round_robin.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "steelyard/pick/candidates.h"
 
@@ -36,6 +37,7 @@ std::unique_ptr<Cursor> RoundRobin::make_cursor(base::Rng& rng) const {
 }
 
 void RoundRobin::adopt(Cursor& cursor) const {
+  assert(dynamic_cast<RoundRobinCursor*>(&cursor) != nullptr);
   auto& mine = static_cast<RoundRobinCursor&>(cursor);
   if (turns_.empty()) return;
   if (!mine.last.valid()) {

@@ -1,5 +1,7 @@
 #include "steelyard/pick/smooth_weighted_round_robin.h"
 
+#include <cassert>
+
 namespace steelyard::pick {
 namespace {
 
@@ -25,6 +27,7 @@ std::unique_ptr<Cursor> SmoothWeightedRoundRobin::make_cursor(base::Rng& rng) co
 }
 
 void SmoothWeightedRoundRobin::adopt(Cursor& cursor) const {
+  assert(dynamic_cast<SmoothCursor*>(&cursor) != nullptr);
   auto& mine = static_cast<SmoothCursor&>(cursor);
   rotation_.adopt(mine.credits);
   mine.among.resize(candidates_.size());
