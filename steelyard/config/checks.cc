@@ -122,7 +122,7 @@ void check_host(const Context& in, const std::string& path, const std::string& h
 void check_path(const Context& in, const std::string& path, const std::string& value) {
   if (value.find_first_of("?#") != value.npos) {
     in.error(path, "is " + quoted(value) + ", must be a path without a query: nothing would match");
-  } else if (value.find_first_of("*") != value.npos) {
+  } else if (value.find('*') != value.npos) {
     in.warn(path,
             "is " + quoted(value) + ", a * in a path has no meaning: paths are prefixes already");
   }

@@ -151,12 +151,10 @@ void write_number_or_pattern(Json& json, const Type& type) {
 }
 
 void write_choice(Json& json, const Type& type) {
-  std::vector<std::string_view> names;
-  for (const auto& alternative : type.alternatives) names.push_back(alternative.name);
   json.key("anyOf");
   json.open('[');
   json.open('{');
-  string_array(json, "enum", names);
+  string_array(json, "enum", names_of(type.alternatives));
   json.close('}');
   json.open('{');
   json.member("type", "object");

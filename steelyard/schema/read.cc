@@ -1,6 +1,7 @@
 #include "steelyard/schema/read.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "steelyard/schema/scalar.h"
 
@@ -160,10 +161,9 @@ void read_scalar(const Spot& spot, const Type& type, void* into, Problems& probl
 
 void report_unknown(const Entry& entry, const Type& type, std::string_view path,
                     Problems& problems) {
-  std::vector<std::string_view> known;
-  for (const auto& field : type.fields) known.push_back(field.name);
-  problems.error(entry.key_place, path,
-                 "unknown key \"" + entry.key + "\"" + suggestion(entry.key, known));
+  problems.error(
+      entry.key_place, path,
+      "unknown key \"" + entry.key + "\"" + suggestion(entry.key, names_of(type.fields)));
 }
 
 void run_check(const Spot& spot, const Type& type, const void* object, Problems& problems) {
@@ -251,10 +251,8 @@ void read_choice(const Spot& spot, const Type& type, Choice& into, Problems& pro
       std::find_if(type.alternatives.begin(), type.alternatives.end(),
                    [&](const Alternative& alternative) { return alternative.name == name; });
   if (found == type.alternatives.end()) {
-    std::vector<std::string_view> known;
-    for (const auto& alternative : type.alternatives) known.push_back(alternative.name);
     problems.error(bare ? node.place : node.entries.front().key_place, spot.path,
-                   "unknown name \"" + name + "\"" + suggestion(name, known));
+                   "unknown name \"" + name + "\"" + suggestion(name, names_of(type.alternatives)));
     return;
   }
   into.name = name;
@@ -313,8 +311,9 @@ void report_duplicates(const Node& node, std::string_view path, Problems& proble
                       problems);
     if (!list) sorted.push_back(&entry);
   }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Entry* a, const Entry* b) { return a->key < b->key; });
+  std::sort(sorted.begin(), sorted.end(), [](const Entry* a, const Entry* b) {
+    return std::tie(a->key, a->key_place) < std::tie(b->key, b->key_place);
+  });
   const Entry* first = nullptr;
   for (const Entry* entry : sorted) {
     if (first == nullptr || first->key != entry->key) {

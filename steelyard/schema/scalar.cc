@@ -83,7 +83,7 @@ Decimal scan(std::string_view all, bool exponents) {
 
 // mantissa × 10^exponent × unit as an exact whole number; nothing when it is none or too large.
 enum class Exact : std::uint8_t { kOk, kFraction, kLarge };
-Exact exact(Decimal number, std::int64_t unit, std::int64_t& out) {
+Exact exact(const Decimal& number, std::int64_t unit, std::int64_t& out) {
   Wide value = static_cast<Wide>(number.mantissa) * unit;
   for (auto e = number.exponent; e > 0 && value != 0; --e) {
     value *= 10;

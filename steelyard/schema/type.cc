@@ -1,6 +1,6 @@
 #include "steelyard/schema/type.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "steelyard/schema/scalar.h"
 
@@ -82,7 +82,22 @@ std::string scalar_text(const Type& type, const Scalar& value) {
   }
 }
 
+template <typename Named>
+std::vector<std::string_view> collect_names(const std::vector<Named>& from) {
+  std::vector<std::string_view> out(from.size());
+  std::transform(from.begin(), from.end(), out.begin(), [](const Named& one) { return one.name; });
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::string_view> names_of(const std::vector<Alternative>& alternatives) {
+  return collect_names(alternatives);
+}
+
+std::vector<std::string_view> names_of(const std::vector<FieldInfo>& fields) {
+  return collect_names(fields);
+}
 
 std::string range_text(const Type& type) {
   switch (type.kind) {
@@ -106,11 +121,8 @@ std::string in_words(const Type& type) {
       return in_words(type.element.front()) + ", or off";
     case Kind::kEnum:
       return words_text(type.words);
-    case Kind::kChoice: {
-      std::vector<std::string_view> names;
-      for (const auto& alternative : type.alternatives) names.push_back(alternative.name);
-      return words_text(names);
-    }
+    case Kind::kChoice:
+      return words_text(names_of(type.alternatives));
     case Kind::kString:
       if (!type.words.empty()) return words_text(type.words);
       break;

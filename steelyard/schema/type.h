@@ -98,6 +98,9 @@ struct FieldInfo {
   std::function<void*(void* owner)> at;
 };
 
+// The names, in order, for messages.
+[[nodiscard]] std::vector<std::string_view> names_of(const std::vector<Alternative>& alternatives);
+[[nodiscard]] std::vector<std::string_view> names_of(const std::vector<FieldInfo>& fields);
 // A value as it would be written in the configuration: "1m30s", "20%", "[nginx, -t]", "off", "{}"
 // for a struct.
 [[nodiscard]] std::string to_text(const Type& type, const void* value);
