@@ -1,5 +1,6 @@
 #include "steelyard/request/exchange.h"
 
+#include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
 #include <set>
@@ -427,6 +428,38 @@ TEST(ExchangeRules, TheTotalTimeCoversAllAttempts) {
   EXPECT_EQ(step.reason, Reason::kTotalTimeout);
   EXPECT_EQ(describe(step.reason).status, 504);
   EXPECT_EQ(rig.in_flight(), 0U);
+}
+
+TEST(Cursors, WorkersStayOutOfStepOverNewTables) {
+  constexpr unsigned kWorkers = 16, kNodes = 10, kEach = 10;
+  for (const std::string_view picker : {"round_robin", "smooth_weighted_round_robin"}) {
+    Rig rig(kNodes, picker, kWorkers);
+    std::vector<Cursors> cursors(kWorkers);
+    std::vector<base::Rng> rngs;
+    for (unsigned w = 0; w < kWorkers; ++w) rngs.emplace_back(w + 1);
+    for (int reload = 0; reload < 6; ++reload) {
+      rig.publish();
+      for (unsigned w = 0; w < kWorkers; ++w) cursors[w].adopt(*rig.table, rngs[w]);
+      std::vector<unsigned> picks;
+      for (unsigned i = 0; i < kEach; ++i) {
+        for (unsigned w = 0; w < kWorkers; ++w) {
+          Exchange exchange;
+          const Place place{*rig.table, 0, cursors[w], rig.slots, w, rngs[w]};
+          picks.push_back(rig.index(exchange.begin(kPolicy, true, 0, place, at(0s)).node->ref));
+          exchange.give_up(0);
+        }
+      }
+      for (unsigned node = 0; node < kNodes; ++node) {
+        const auto all = std::count(picks.begin(), picks.end(), node);
+        EXPECT_GE(all, 6) << picker;
+        EXPECT_LE(all, 26) << picker;
+        for (std::size_t from = 0; from + 50 <= picks.size(); ++from) {
+          const auto begin = picks.begin() + static_cast<std::ptrdiff_t>(from);
+          EXPECT_LE(std::count(begin, begin + 50, node), 20) << picker;
+        }
+      }
+    }
+  }
 }
 
 TEST(Cursors, SurviveANewTableAndStartAnewWithAnotherKind) {
