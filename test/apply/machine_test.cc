@@ -285,6 +285,17 @@ TEST(NginxMachine, AReloadBySomebodyElseIsNoCrash) {
   EXPECT_EQ(w.target().status.rollbacks, 0U);
 }
 
+TEST(NginxMachine, WorkersOfAReloadByOthersDoNotPassForOurs) {
+  World w = settled();
+  want(w, 20);
+  while (w.count(Do::kMark) == 0) w.act();
+  w.load_workers();        // somebody reloads before our file is there …
+  w.reload_takes = false;  // … and ours is lost
+  w.run(seconds(9));
+  EXPECT_EQ(w.target().status.failures, 1U);
+  EXPECT_EQ(w.files["api"].file, file_text("api", 10));
+}
+
 TEST(NginxMachine, AFallbackStaysAtTheLastGoodContent) {
   World w = settled();
   w.machine().want("api", file_text("api", 99), 5, true);

@@ -81,8 +81,8 @@ class RealNginx {
   [[nodiscard]] std::size_t reloads() const {
     const std::string log = read_text(dir / "error.log");
     std::size_t out = 0;
-    for (auto at = log.find("reconfiguring"); at != std::string::npos;
-         at = log.find("reconfiguring", at + 1)) {
+    for (auto at = log.find("(SIGHUP) received"); at != std::string::npos;
+         at = log.find("(SIGHUP) received", at + 1)) {
       ++out;
     }
     return out;

@@ -99,6 +99,7 @@ Action Machine::step(TimePoint now) {
         return idle(now);
       case Phase::kLookWorkers:
       case Phase::kBefore:
+      case Phase::kBeforeReload:
         return {.what = Do::kSample};
       case Phase::kRelease:
         return {.what = Do::kRelease, .target = group_[0]};
@@ -189,8 +190,13 @@ void Machine::stepped(Do what, const Outcome& outcome, TimePoint now) {
       group_.clear();
       return go(Phase::kIdle);
     case Phase::kBefore:
-      before_ = workers_ = outcome.workers;
+      first_ = before_ = workers_ = outcome.workers;
       return go(Phase::kMark);
+    case Phase::kBeforeReload:
+      // Taken now, because a reload by somebody else since the first sample may have loaded the old
+      // files: its workers must not pass for ours.
+      before_ = workers_ = outcome.workers;
+      return go(Phase::kReload);
     case Phase::kTest:
       return tested(outcome, now);
     case Phase::kBaseTest:
@@ -256,7 +262,7 @@ void Machine::next_group(TimePoint now) {
     return go(Phase::kStage);
   }
   if (passed_.empty()) return go(Phase::kIdle);
-  if (before_.master != 0) return go(Phase::kReload);
+  if (before_.master != 0) return go(Phase::kBeforeReload);
   for (const auto& name : passed_) {  // the rest is done when the poll sees it run
     Target& t = at(name);
     t.in_a_row = 0;

@@ -1,7 +1,7 @@
 // The rules of driving one Nginx: events in, actions out, no effect of its own.
 //
 // A lane is one Nginx with the files (targets) of one or more upstreams. A change runs as
-//   sample → mark → stage → install → test → reload → verify → watch → commit → forget
+//   sample → mark → stage → install → test → sample → reload → verify → watch → commit → forget
 // for all targets that have one, in one batch. If the test fails, the files are put back, the test
 // is run on what was there before (is it we who spoil it?), then each target alone, so that one bad
 // target does not hold up the others. If reload, verification or watch fails, all files are put
@@ -154,6 +154,7 @@ class Machine {
     kStage,
     kInstall,
     kTest,
+    kBeforeReload,
     kReload,
     kReloading,
     kVerify,
@@ -231,6 +232,7 @@ class Machine {
   bool undo_wrote_ = false;
   bool crashed_ = false;
   bool reload_runs_ = false;  // the command has not ended yet
+  Workers first_;             // before anything was written
   Workers before_;            // the generation that is to be replaced
   Workers undo_before_;       // and the one that the undoing is to replace
   Workers watched_;

@@ -56,7 +56,7 @@ void Machine::base_tested(const Outcome& outcome, TimePoint now) {
 
 // `loaded`: new workers were seen after the files were put back.
 void Machine::end_undo(bool loaded, TimePoint now) {
-  const bool untouched = !undo_reload_ || workers_.active == before_.active;
+  const bool untouched = !undo_reload_ || workers_.active == first_.active;
   for (const auto& name : undoing_) {
     Target& t = at(name);
     const bool back = t.disk == t.good;
