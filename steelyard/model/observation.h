@@ -37,9 +37,11 @@ struct Observation {
   std::optional<Signal<base::Duration>> latency_mean;
   std::uint32_t in_flight = 0;
   // The report channel itself.
-  std::optional<Signal<base::Duration>> reported_latency;  // what the node says its mean response time is
-  std::uint64_t reports = 0;         // report samples so far, of any outcome: each is a step for a report-driven controller
-  base::TimePoint reported_at{};     // of the newest of them
+  std::optional<Signal<base::Duration>>
+      reported_latency;  // what the node says its mean response time is
+  std::uint64_t reports =
+      0;  // report samples so far, of any outcome: each is a step for a report-driven controller
+  base::TimePoint reported_at{};  // of the newest of them
   bool report_failed =
       false;  // last report refused or timed out: a failed check and the floor weight
 
