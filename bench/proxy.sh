@@ -73,6 +73,7 @@ fi
 start() {  # NAME PROCESSOR COMMAND...
   local name=$1 cpu=$2
   shift 2
+  : > "$dir/$name.out"
   "${ahead[@]}" taskset -c "$cpu" "$@" > "$dir/$name.out" 2> "$dir/$name.err" < /dev/null &
   pids+=($!)
   started=$!
