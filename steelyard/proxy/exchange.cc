@@ -238,6 +238,7 @@ void Exchange::forward_head(const http::Head& head) noexcept {
     const auto size = http::write_response(head, slab.text());
     out.bytes = std::move(slab).take(size);
   }
+  if (client_->leaving()) client_->codec().drain();
   client_->codec().send_head(stream_, std::move(out));
 }
 
@@ -305,6 +306,7 @@ void Exchange::answer(Reason reason) noexcept {
   out.body = http::Body::kLength;
   out.length = length;
   auto& codec = client_->codec();
+  if (client_->leaving()) codec.drain();
   codec.send_head(stream_, std::move(out));
   if (with_text) codec.send_body(stream_, whole.share(size, length));
   codec.send_end(stream_);

@@ -24,9 +24,8 @@ base::Error error_of(const http::Reset& reset) noexcept {
   base::Error error;
   error.origin = base::Origin::kNode;
   error.code = base::Code::kReset;
-  if (reset.why == http::Why::kProtocol || reset.why == http::Why::kLimit) {
-    error.code = base::Code::kProtocol;
-  }
+  if (reset.why == http::Why::kProtocol) error.code = base::Code::kProtocol;
+  if (reset.why == http::Why::kLimit) error.code = base::Code::kLimit;
   error.retry_safe = reset.why == http::Why::kRefused;
   return error;
 }

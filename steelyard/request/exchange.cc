@@ -172,11 +172,12 @@ Step Exchange::failed(unsigned which, const base::Error& error, Broke where, con
   const bool theirs = error.origin == base::Origin::kNode;
   const bool unsent = error.retry_safe;
   const bool begun = where == Broke::kInAnswer || attempt.state == State::kAnswering;
+  const bool limit = theirs && !connecting && error.code == Code::kLimit;
   const bool stale = where == Broke::kReused && !connecting && !answered_ && !begun;
   Reason reason = Reason::kBroken;
   if (connecting) {
     reason = error.code == Code::kTimeout ? Reason::kConnectTimeout : Reason::kConnectFailed;
-  } else if (error.code == Code::kProtocol) {
+  } else if (error.code == Code::kProtocol || error.code == Code::kLimit) {
     reason = Reason::kBadAnswer;
   } else if (error.code == Code::kTimeout) {
     reason = Reason::kHeadTimeout;
@@ -184,13 +185,13 @@ Step Exchange::failed(unsigned which, const base::Error& error, Broke where, con
   if (!theirs) {
     reason = Reason::kOurLimit;
     end(attempt, Outcome::kUncounted);
-  } else if (stale) {
+  } else if (stale || limit) {
     end(attempt, Outcome::kUncounted);
   } else {
     count_failure(attempt, error.code);
   }
 
-  const bool urgent = theirs && !stale;
+  const bool urgent = theirs && !stale && !limit;
   const unsigned other = 1 - which;
   Step step;
   if (running(other)) {  // the hedge goes on

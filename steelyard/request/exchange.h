@@ -24,8 +24,9 @@
 //
 // Counting (model::WorkerCells), always before the in-flight token goes back. A status below 500
 // whose answer came to its end is a success; ≥ 500, broken and timed out are failures; what the
-// client or we gave up is neither, unless its head had come. `Step::urgent` says that control
-// should look at once.
+// client or we gave up is neither, unless its head had come; nor is an answer above one of our
+// limits (kLimit), which is no sign of illness. `Step::urgent` says that control should look at
+// once.
 //
 // Cost: no allocation, no clock. Owned by one worker. Slots must outlive it; the Policy while it
 // runs.

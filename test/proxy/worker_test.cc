@@ -412,6 +412,26 @@ TEST(Drain, NothingAcceptedOrQueuedIsLost) {
   }
 }
 
+TEST(Drain, AnAnswerToAnEarlierRequestSaysCloseToo) {
+  SimRig rig;
+  SimNode& node = rig.add_node();
+  SimClient& answered = rig.dial();
+  SimClient& refused = rig.dial();
+  node.script = [](SimNode&, Conn&) {};
+  answered.send(kGet);
+  refused.send(kGet);
+  rig.run(5ms);
+  ASSERT_EQ(node.conns.size(), 2U);
+  rig.worker->drain(rig.now() + 2s, rig.now() + 8s);
+  rig.run(100ms);
+  node.conns[0].send(kOk);  // the other one is answered by us, at the limit
+  for (const SimClient* client : {&answered, &refused}) {
+    ASSERT_TRUE(rig.until([&] { return client->closed(); }, 9s));
+    EXPECT_GT(client->status(), 0);
+    EXPECT_NE(client->in.find("Connection: close"), std::string::npos) << client->in;
+  }
+}
+
 TEST(Drain, IdleConnectionsAreClosedInTimeAndTheRestAtTheLimit) {
   SimRig rig;
   SimNode& node = rig.add_node();

@@ -130,6 +130,7 @@ TEST(ExchangeRules, CountsTellAFailedConnectFromABrokenAnswer) {
       Row{"broken", false, Broke::kFresh, Code::kReset, kNode, 1, 0, 0, 0, 1, true},
       Row{"malformed", false, Broke::kInAnswer, Code::kProtocol, kNode, 1, 0, 0, 0, 1, true},
       Row{"stale", false, Broke::kReused, Code::kReset, kNode, 0, 0, 0, 0, 0, false},
+      Row{"above our limit", false, Broke::kInAnswer, Code::kLimit, kNode, 0, 0, 0, 0, 0, false},
       Row{"our fault", true, Broke::kFresh, Code::kLimit, base::Origin::kUs, 0, 0, 0, 0, 0, false},
   };
   for (const Row& row : rows) {
