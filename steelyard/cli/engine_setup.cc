@@ -45,7 +45,7 @@ std::vector<probe::Target> probe_targets(const config::Document& document,
                        .path = active->http ? active->http->path : std::string(),
                        .host = active->http ? active->http->host : std::string(),
                        .interval = active->interval,
-                       .timeout = active->timeout});
+                       .timeout = active->waits()});
       }
     }
   }

@@ -5,6 +5,7 @@
 // Envoy's outlier detection (5 in a row, 30 s, 300 s) and HAProxy's checks (rise 2, fall 3).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -47,11 +48,15 @@ struct ActiveOptions {
   std::optional<HttpCheck> http;
   std::optional<TcpCheck> tcp;
   base::Duration interval = std::chrono::seconds(5);
-  base::Duration timeout = std::chrono::seconds(2);
+  std::optional<base::Duration> timeout;
   std::uint32_t fall = 3;
   std::uint32_t rise = 2;
   std::uint16_t port = 0;
   Initial initial = Initial::kUsable;
+
+  [[nodiscard]] base::Duration waits() const noexcept {
+    return timeout.value_or(std::min<base::Duration>(std::chrono::seconds(2), interval));
+  }
 
   static constexpr auto fields() {
     using std::chrono::hours;
@@ -61,7 +66,9 @@ struct ActiveOptions {
         schema::field("tcp", &ActiveOptions::tcp, "Check by opening a connection."),
         schema::field("interval", &ActiveOptions::interval, "Time between two checks of a node.",
                       schema::between(milliseconds(10), hours(1))),
-        schema::field("timeout", &ActiveOptions::timeout, "A check that takes longer has failed.",
+        schema::field("timeout", &ActiveOptions::timeout,
+                      "A check that takes longer has failed. Unless set 2s, or the interval where "
+                      "that is shorter.",
                       schema::between(milliseconds(1), hours(1))),
         schema::field("fall", &ActiveOptions::fall,
                       "Failed checks in a row that take a node out. A refused connection counts as "
@@ -81,7 +88,7 @@ struct ActiveOptions {
                    http.has_value() ? "cannot stand beside `http`: one kind of check a node"
                                     : "needs a kind of check: `http` or `tcp`");
     }
-    if (timeout > interval)
+    if (timeout && *timeout > interval)
       faults.warn("timeout",
                   "is longer than the interval: checks of a silent node follow each other late");
   }
