@@ -169,10 +169,10 @@ TEST(Slots, WorkersCountWhileControlReusesOthers) {
   }
   std::thread control([&] {
     NodeRef mine = spare;
-    while (!stop) {
+    do {  // at least once, however late this thread gets its turn
       slots.release(mine);
       mine = *slots.claim();
-    }
+    } while (!stop);
   });
   for (auto& worker : workers) worker.join();
   stop = true;
