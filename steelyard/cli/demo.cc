@@ -18,6 +18,8 @@ namespace {
 using base::Duration;
 using base::TimePoint;
 
+constexpr std::size_t kPlainColumns = 400;  // lines of a log may be long
+
 int fail(std::string_view text) {
   fmt::print(stderr, "steelyard demo: {}\n", text);
   return kFailure;
@@ -57,7 +59,7 @@ class Screen {
     const auto views = engine_.brain().views(now);
     const auto rows = demo_rows(views.front(), kDemoCores);
     if (plain_) {
-      fmt::print("[{:5.1f} s]\n{}", base::seconds(since), render_table(rows, 100));
+      fmt::print("[{:5.1f} s]\n{}", base::seconds(since), render_table(rows, kPlainColumns));
     } else {
       fmt::print(
           "\x1b[H\x1b[JSteelyard demo, {:.0f} s · {} · API http://{}/api/v1/upstreams\n\n{}\n{}",

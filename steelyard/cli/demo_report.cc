@@ -74,17 +74,22 @@ std::vector<DemoRow> demo_rows(const control::UpstreamView& view, std::span<cons
 }
 
 std::string render_table(std::span<const DemoRow> rows, std::size_t width) {
-  std::string out = fmt::format("{:<8}{:>6}{:>8}{:>8}{:>8}{:>7}{:>8}{:>8}{:>7}{:>7}  {:<9}{}\n",
-                                "node", "cores", "weight", "wanted", "seen", "req/s", "P50 ms",
-                                "P99 ms", "errors", "score", "state", "last decision");
-  constexpr std::size_t kFixed = 86;
+  constexpr std::size_t kFixed = 76;     // columns before the decision
+  constexpr std::size_t kReadable = 50;  // fewer for the decision, and it gets a line of its own
+  const bool beside = width >= kFixed + kReadable;
+  std::string out = fmt::format("{:<7}{:>5}{:>7}{:>8}{:>8}{:>7}{:>7}{:>7}{:>5}{:>6}  {:<7}{}\n",
+                                "node", "cores", "weight", "wanted", "seen", "req/s", "P50ms",
+                                "P99ms", "err", "score", "state", beside ? "last decision" : "");
   for (const auto& row : rows) {
-    out +=
-        fmt::format("{:<8}{:>6}{:>8.2f}{:>8}{:>8}{:>7.0f}{:>8}{:>8}{:>7}{:>7}  {:<9}{}\n", row.name,
-                    row.cores, row.weight, percent(row.share_wanted), percent(row.share_seen),
-                    row.rate, milliseconds(row.p50), milliseconds(row.p99), row.errors,
-                    row.score ? fmt::format("{:.0f}", *row.score) : "-", row.state,
-                    cut(row.last, width > kFixed ? width - kFixed : 0));
+    out += fmt::format("{:<7}{:>5}{:>7.2f}{:>8}{:>8}{:>7.0f}{:>7}{:>7}{:>5}{:>6}  {:<7}", row.name,
+                       row.cores, row.weight, percent(row.share_wanted), percent(row.share_seen),
+                       row.rate, milliseconds(row.p50), milliseconds(row.p99), row.errors,
+                       row.score ? fmt::format("{:.0f}", *row.score) : "-", row.state);
+    if (beside) {
+      out += cut(row.last, width - kFixed) + "\n";
+    } else {
+      out += row.last.empty() ? "\n" : "\n    " + cut(row.last, width > 4 ? width - 4 : 0) + "\n";
+    }
   }
   return out;
 }

@@ -44,7 +44,8 @@ struct DemoRow {
 // Rows from a view; `cores` by position.
 [[nodiscard]] std::vector<DemoRow> demo_rows(const control::UpstreamView& view,
                                              std::span<const unsigned> cores);
-// A table of `width` columns at most; the last decision is cut to what fits.
+// A table of `width` columns; the last decision stands beside its node, or below it where there is
+// little room, and is cut to what fits.
 [[nodiscard]] std::string render_table(std::span<const DemoRow> rows, std::size_t width);
 // Both sides' phases side by side, and a sentence on the phase of the illness.
 [[nodiscard]] std::string render_summary(const DemoStats& steelyard, const DemoStats& fixed);
