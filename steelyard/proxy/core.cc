@@ -88,6 +88,9 @@ void Core::expire_oldest() noexcept {
 // --- listeners
 
 void Core::add_listener(const io::Fd& socket, const base::Address& address) {
+  // Its Config was published before, maybe since this turn began, and its queue may hold clients
+  // already, who are let in and heard within this turn.
+  take_record();
   listenings_.push_back(std::make_unique<Listening>(*this, socket, address));
   place_listeners();
   let_clients_in();

@@ -73,7 +73,8 @@ class Worker {
   // Takes the published record, then runs the reactor once, waiting at most until `until`.
   void turn(base::TimePoint until);
 
-  // `address` is the one in the Config (which may say port 0).
+  // `address` is the one in the Config (which may say port 0), which must have been published: the
+  // call takes the record too, since the first client may be waiting already.
   void add_listener(const io::Fd& socket, const base::Address& address);
   void remove_listener(const base::Address& address);
   void drain(base::TimePoint idle_until, base::TimePoint limit);

@@ -1,4 +1,4 @@
-// A worker in simulated time: time-outs, pools of connections, new Tables and Configs, stopping.
+// A worker in simulated time: new Tables and Configs, limits, stopping.
 
 #include <array>
 #include <gtest/gtest.h>
@@ -19,241 +19,6 @@ using namespace std::chrono_literals;
 constexpr std::string_view kGet = "GET /x HTTP/1.1\r\nHost: t\r\n\r\n";
 
 bool ok(const SimClient& client) { return client.in.ends_with("\r\n\r\nok"); }
-
-// --- time-outs
-
-TEST(Timeouts, OfTheExchange) {
-  struct Row {
-    std::string_view name;
-    std::string_view request;
-    std::string_view answer;  // what the node gives of it, once it has all of the request
-    bool blackhole;
-    base::Duration after;
-    int status;  // 0: the connection is broken off instead
-    std::string_view text;
-  };
-  constexpr std::string_view kPost = "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nfive.";
-  constexpr std::array rows{
-      Row{"connect", kGet, "", true, 1s, 504, "504 connecting to the node took too long\n"},
-      Row{"head", kGet, "", false, 10s, 504, "504 the node did not answer in time\n"},
-      Row{"half a head", kGet, "HTTP/1.1 200 OK\r\nConte", false, 10s, 504, ""},
-      Row{"an upload that stops", kPost, "", false, 60s, 408,
-          "408 the request did not arrive in time\n"},
-      Row{"an answer that stops", kGet, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfive.", false,
-          60s, 0, ""},
-  };
-  for (const Row& row : rows) {
-    SCOPED_TRACE(row.name);
-    SimRig rig;
-    SimNode& node = rig.add_node([&](SimNode&, Conn& conn) {
-      std::string whole;
-      if (conn.next_request(whole)) conn.send(row.answer);
-    });
-    if (row.blackhole) rig.sim->blackhole(node.address());
-    SimClient& client = rig.dial();
-    const auto from = rig.now();
-    client.send(row.request);
-    rig.run(row.after - 100ms);
-    EXPECT_EQ(client.status(), row.status == 0 ? 200 : 0);
-    EXPECT_FALSE(client.closed());
-    ASSERT_TRUE(rig.until([&] { return row.status == 0 ? client.closed() : client.status() > 0; }));
-    EXPECT_NEAR(base::seconds(rig.now() - from), base::seconds(row.after), 0.05);
-    rig.run(5ms);
-    if (row.status != 0) {
-      EXPECT_EQ(client.status(), row.status);
-    }
-    EXPECT_TRUE(client.in.ends_with(row.text)) << client.in;
-    rig.run(3s);
-    EXPECT_EQ(node.open(), 0U);
-    EXPECT_EQ(rig.in_flight(), 0U);
-    EXPECT_EQ(rig.worker->exchanges(), 0U);
-  }
-}
-
-TEST(Timeouts, TheTotalTimeEndsAnAnswerThatTrickles) {
-  SimRig::Setup setup;
-  setup.timeouts.total = 5s;
-  SimRig rig(setup);
-  base::TimePoint last{};
-  rig.add_node([&](SimNode&, Conn& conn) {
-    std::string whole;
-    if (conn.next_request(whole)) conn.send("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n");
-    if (conn.requests > 0 && rig.now() - last > 500ms) {
-      last = rig.now();
-      conn.send("x");
-    }
-  });
-  SimClient& client = rig.dial();
-  const auto from = rig.now();
-  client.send(kGet);
-  ASSERT_TRUE(rig.until([&] { return client.closed(); }));
-  EXPECT_NEAR(base::seconds(rig.now() - from), 5.0, 0.05);
-}
-
-TEST(Timeouts, OfAClientThatSendsNoHead) {
-  struct Row {
-    std::string_view name, first, then;  // `then` after 5 s
-    base::Duration after;
-    int status;
-  };
-  constexpr std::array rows{
-      Row{"nothing at all", "", "", 10s, 0},
-      Row{"half a head", "GET / HTTP/1.1\r\nHo", "", 10s, 408},
-      Row{"a head that trickles in gets no more time", "GET / HTTP/1.1\r\nHo", "st: t\r\nA", 10s,
-          408},
-      Row{"idle after an answer", kGet, "", 75s, 200},
-      Row{"half a second head", kGet, "GET / HT", 15s, 200},
-  };
-  for (const Row& row : rows) {
-    SCOPED_TRACE(row.name);
-    SimRig rig;
-    rig.add_node();
-    SimClient& client = rig.dial();
-    rig.run(1ms);
-    const auto from = rig.now();
-    client.send(row.first);
-    rig.run(5s);
-    client.send(row.then);
-    ASSERT_TRUE(rig.until([&] { return client.closed(); }));
-    EXPECT_NEAR(base::seconds(rig.now() - from), base::seconds(row.after), 0.1);
-    EXPECT_EQ(client.status(), row.status);
-    EXPECT_FALSE(client.peer->was_reset());
-    rig.run(3s);
-    EXPECT_EQ(rig.worker->connections(), 0U);
-  }
-}
-
-TEST(Timeouts, ALingeringConnectionIsClosedAfterTwoSeconds) {
-  SimRig rig;
-  rig.add_node();
-  SimClient& client = rig.dial();
-  client.send("GET / HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
-  ASSERT_TRUE(rig.until([&] { return client.closed(); }));
-  EXPECT_TRUE(ok(client) || client.in.find("Connection: close") != std::string::npos);
-  EXPECT_EQ(rig.worker->connections(), 1U);
-  rig.run(1900ms);
-  EXPECT_EQ(rig.worker->connections(), 1U);
-  rig.run(200ms);
-  EXPECT_EQ(rig.worker->connections(), 0U);
-}
-
-// --- pools
-
-TEST(Pools, ReuseTheConnectionUsedLastAndKeepABoundedNumber) {
-  SimRig::Setup setup;
-  setup.options.pool.connections = 2;
-  SimRig rig(setup);
-  SimNode& node = rig.add_node([](SimNode&, Conn&) {});
-  for (int i = 0; i < 4; ++i) rig.dial().send(kGet);
-  ASSERT_TRUE(rig.until([&] { return node.conns.size() == 4 && node.conns[3].got > 0; }));
-  node.script = answer_ok;
-  ASSERT_TRUE(rig.until([&] { return std::all_of(rig.clients.begin(), rig.clients.end(), ok); }));
-  rig.run(10ms);
-  EXPECT_EQ(rig.pooled(), 2U);
-  EXPECT_EQ(node.open(), 2U);
-  const auto connects = rig.worker->metrics().node_connects.read();
-  for (int i = 0; i < 10; ++i) {
-    rig.clients[0].in.clear();
-    rig.clients[0].send(kGet);
-    ASSERT_TRUE(rig.until([&] { return ok(rig.clients[0]); }));
-  }
-  EXPECT_EQ(rig.worker->metrics().node_connects.read(), connects);
-  const auto busy = std::count_if(node.conns.begin(), node.conns.end(),
-                                  [](const Conn& conn) { return conn.requests > 1; });
-  EXPECT_EQ(busy, 1);  // always the same one
-}
-
-TEST(Pools, AnIdleConnectionIsRetiredBeforeTheNodeWould) {
-  SimRig rig;
-  SimNode& node = rig.add_node();
-  SimClient& client = rig.dial();
-  client.send(kGet);
-  ASSERT_TRUE(rig.until([&] { return ok(client); }));
-  rig.run(49s);
-  EXPECT_EQ(rig.pooled(), 1U);
-  rig.run(1100ms);
-  EXPECT_EQ(rig.pooled(), 0U);
-  EXPECT_TRUE(node.conns[0].peer->ended());
-  EXPECT_FALSE(node.conns[0].peer->was_reset());
-}
-
-TEST(Pools, WhatANodeDoesToAnIdleConnectionEndsIt) {
-  struct Row {
-    std::string_view name;
-    std::function<void(Conn&)> act;
-  };
-  const std::array rows{
-      Row{"early bytes",
-          [](Conn& conn) { conn.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"); }},
-      Row{"end", [](Conn& conn) { conn.end(); }},
-      Row{"reset", [](Conn& conn) { conn.reset(); }},
-  };
-  for (const Row& row : rows) {
-    SCOPED_TRACE(row.name);
-    SimRig rig;
-    SimNode& node = rig.add_node();
-    SimClient& client = rig.dial();
-    client.send(kGet);
-    ASSERT_TRUE(rig.until([&] { return ok(client); }));
-    rig.run(5ms);
-    ASSERT_EQ(rig.pooled(), 1U);
-    row.act(node.conns[0]);
-    rig.run(5ms);
-    EXPECT_EQ(rig.pooled(), 0U);
-    client.in.clear();
-    client.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 0\r\n\r\n");
-    ASSERT_TRUE(rig.until([&] { return ok(client); }));
-    EXPECT_EQ(node.conns.size(), 2U);
-    EXPECT_EQ(rig.worker->metrics().retries.read(), 0U);
-  }
-}
-
-TEST(Pools, BytesBehindAnAnswerNeverReachTheNextRequest) {
-  SimRig rig;
-  SimNode& node = rig.add_node([](SimNode&, Conn& conn) {
-    std::string whole;
-    if (conn.next_request(whole))
-      conn.send(std::string(kOk) + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
-  });
-  SimClient& client = rig.dial();
-  client.send(kGet);
-  ASSERT_TRUE(rig.until([&] { return ok(client); }));
-  client.in.clear();
-  client.send(kGet);
-  ASSERT_TRUE(rig.until([&] { return ok(client); }));
-  rig.run(5ms);
-  EXPECT_EQ(client.in.find("evil"), std::string::npos);
-  EXPECT_EQ(node.conns.size(), 2U);
-}
-
-TEST(Pools, FollowTheTable) {
-  SimRig rig;
-  SimNode& stays = rig.add_node();
-  SimNode& leaves = rig.add_node();
-  SimClient& client = rig.dial();
-  for (int i = 0; i < 4; ++i) {
-    client.in.clear();
-    client.send(kGet);
-    ASSERT_TRUE(rig.until([&] { return ok(client); }));
-  }
-  ASSERT_EQ(rig.pooled(), 2U);
-  rig.listed[1] = false;
-  rig.publish();
-  rig.run(5ms);
-  EXPECT_EQ(rig.cells(1).pooled.read(), 0U);
-  EXPECT_EQ(leaves.open(), 0U);
-  EXPECT_EQ(rig.publisher.table_taken(), 4U);  // empty, one node, two nodes, one node
-  // KAL-06: the connections of those that stay are kept, whatever changes.
-  for (int i = 0; i < 10; ++i) {
-    rig.weights[0] = 1 + i;
-    rig.publish();
-    rig.publish_config();
-    client.in.clear();
-    client.send(kGet);
-    ASSERT_TRUE(rig.until([&] { return ok(client); }));
-  }
-  EXPECT_EQ(stays.conns.size(), 1U);
-}
 
 // --- what is published
 
@@ -479,6 +244,30 @@ TEST(Listeners, OneThatIsRemovedServesWhatItHasByItsLastConfig) {
   rig.run(5ms);
   EXPECT_EQ(rig.publisher.configs(), 1U);
   EXPECT_EQ(rig.worker->connections(), 1U);
+}
+
+TEST(Listeners, OneThatIsAddedWithinATurnServesByTheConfigThatHasIt) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    SimRig::Setup setup;
+    setup.seed = seed;
+    SimRig rig(setup);
+    rig.add_node();
+    rig.run(1ms);
+    rig.address = base::Address::loopback(8081);
+    const auto socket = rig.sim->listener(rig.address);
+    SimClient& client = rig.dial();  // waits in the queue
+    client.send(kGet);
+    bool taken = false;
+    rig.sim->post(io::make_task([&] {
+      rig.publish_config();
+      rig.worker->add_listener(socket, rig.address);
+      taken = rig.publisher.cell(0).taken.read() == rig.publisher.record_number();
+    }));
+    ASSERT_TRUE(rig.until([&] { return client.status() > 0; }));
+    EXPECT_TRUE(taken);
+    EXPECT_EQ(client.status(), 200);
+  }
 }
 
 }  // namespace
