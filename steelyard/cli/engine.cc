@@ -72,6 +72,10 @@ base::Result<void> Engine::start(DocumentPtr document) {
 }
 
 base::Result<void> Engine::reload(DocumentPtr document) {
+  if (!settled()) {
+    return base::Error{base::Code::kConflict, base::Origin::kUs, true,
+                       "listeners of the last reload are still being emptied"};
+  }
   Bound bound;
   auto done = bind(*document, bound);
   if (done) done = take(document, bound);

@@ -47,7 +47,10 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   ~Engine();
 
   base::Result<void> start(DocumentPtr document);
+  // Only while `settled`: kConflict otherwise, nothing has changed.
   base::Result<void> reload(DocumentPtr document);
+  // No listener is on its way out: an address that a reload took away may come back only then.
+  [[nodiscard]] bool settled() const noexcept { return stopping_.empty(); }
   // Notes a reload that never got as far as a Document.
   void reload_failed();
   void stop(base::Duration idle, base::Duration limit);

@@ -62,7 +62,8 @@ class Runner {
   void on_signal(int number) {
     switch (number) {
       case SIGHUP:
-        return reload();
+        reload_wanted_ = true;
+        return;
       case SIGTERM:
       case SIGINT:
         return stop(document_->proxy.drain.limit);
@@ -72,6 +73,14 @@ class Runner {
         return log_.event("reopen", {{"text", "no log files are open"}});
       default:
         return log_.event("signal_ignored", {{"number", fmt::format("{}", number)}});
+    }
+  }
+
+  // Between turns. Reloads join: one for all HUPs that came while listeners were being emptied.
+  void after_turn() {
+    if (reload_wanted_ && !stopping_ && engine_.settled()) {
+      reload_wanted_ = false;
+      reload();
     }
   }
 
@@ -125,6 +134,7 @@ class Runner {
   std::shared_ptr<const config::Document> document_;
   base::Address admin_;
   bool stopping_ = false;
+  bool reload_wanted_ = false;
 };
 
 }  // namespace
@@ -148,7 +158,10 @@ int run(const RunFlags& flags) {
   }
   const auto signals = io::watch_signals(*reactor, [&](int number) { runner.on_signal(number); });
   if (!signals) return fail(signals.error().describe());
-  while (!runner.stopped()) reactor->run_turn(base::TimePoint::max());
+  while (!runner.stopped()) {
+    reactor->run_turn(base::TimePoint::max());
+    runner.after_turn();
+  }
   runner.finish();
   return kOk;
 }
