@@ -30,6 +30,7 @@ void ServiceModel::set_faults(const ServiceFaults& faults, TimePoint now) {
   } else {
     plan_pause(now);
   }
+  start_waiting(now);  // a hang may be over
 }
 
 void ServiceModel::plan_pause(TimePoint begin) { pause_at_ = begin; }

@@ -26,7 +26,7 @@ struct ServiceFaults {
   base::Duration pause_every{};  // from the begin of one to the begin of the next; 0 = none
   double slow = 1;               // service times are multiplied by this
   double error_rate = 0;         // share of requests answered with 500 at once
-  bool hang = false;             // requests are accepted and never answered
+  bool hang = false;             // requests are accepted and, while it lasts, not begun
   std::optional<double> score;   // reported instead of the computed one
 };
 

@@ -82,5 +82,18 @@ TEST(ServiceModel, FaultsFailOrHangOrSlow) {
   EXPECT_EQ(model.health(kStart + 1h).score, 42);
 }
 
+TEST(ServiceModel, RequestsOfAHangAreServedWhenItEnds) {
+  ServiceModel model(2, 10ms, 7);
+  std::vector<ServiceModel::Done> done;
+  model.set_faults({.hang = true}, kStart);
+  for (std::uint64_t id = 1; id <= 3; ++id) model.arrive(id, kStart);
+  model.advance(kStart + 10s, done);
+  EXPECT_TRUE(done.empty());
+  EXPECT_EQ(model.health(kStart + 10s).active, 3U);
+  model.set_faults({}, kStart + 10s);
+  model.advance(kStart + 20s, done);
+  EXPECT_EQ(done.size(), 3U);
+}
+
 }  // namespace
 }  // namespace steelyard::cli
