@@ -2,7 +2,9 @@
 // time, and fails where it is told to. Files are whole at every step, as the real ones are.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
 #include <string>
@@ -175,5 +177,24 @@ class World {
   Machine machine_;
   int pid_ = 100;
 };
+
+// A world whose Nginx serves `weight`, verified and settled.
+inline World settled(unsigned weight = 10, MachineOptions options = {}) {
+  World w(options);
+  w.machine().add("api");
+  w.machine().want("api", file_text("api", weight), 1);
+  w.run(seconds(60));
+  EXPECT_EQ(w.state(), State::kApplied);
+  EXPECT_EQ(w.loaded["api"], file_text("api", weight));
+  w.done.clear();
+  w.events.clear();
+  w.reload_times.clear();
+  return w;
+}
+
+inline void want(World& w, unsigned weight, std::uint64_t number = 2,
+                 const std::string& name = "api") {
+  w.machine().want(name, file_text(name, weight), number);
+}
 
 }  // namespace steelyard::apply::nginx
