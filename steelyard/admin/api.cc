@@ -61,6 +61,17 @@ std::optional<std::pair<std::string, std::string>> override_path(std::string_vie
                    std::string(path.substr(nodes + kNodes.size()))};
 }
 
+// "/api/v1/drivers/U/resume" → U.
+std::optional<std::string_view> resume_path(std::string_view path) {
+  constexpr std::string_view kBegin = "/api/v1/drivers/";
+  constexpr std::string_view kEnd = "/resume";
+  if (path.size() <= kBegin.size() + kEnd.size() || !path.starts_with(kBegin) ||
+      !path.ends_with(kEnd)) {
+    return std::nullopt;
+  }
+  return path.substr(kBegin.size(), path.size() - kBegin.size() - kEnd.size());
+}
+
 constexpr std::string_view kIndex =
     "steelyard admin API\n"
     "  GET  /api/v1/upstreams            weights, shares, states, reasons\n"
@@ -68,6 +79,7 @@ constexpr std::string_view kIndex =
     "  GET  /api/v1/drivers              what was applied to other balancers\n"
     "  GET  /metrics                     for Prometheus\n"
     "  GET  /healthz /readyz\n"
+    "  POST /api/v1/drivers/NAME/resume  let a stopped driver try again, with X-API-Key\n"
     "  POST /api/adjust-weight           {\"node\": \"node-a\", \"weight\": 4}, with X-API-Key\n";
 
 }  // namespace
@@ -91,6 +103,10 @@ void Api::handle(const wire::Request& request, wire::Reply reply) {
   if (auto target = override_path(path)) {
     if (request.method != "DELETE") return reply.send(not_allowed("DELETE"));
     return clear(request, std::move(reply), std::move(target->first), std::move(target->second));
+  }
+  if (const auto upstream = resume_path(path)) {
+    if (request.method != "POST") return reply.send(not_allowed("POST"));
+    return resume(request, std::move(reply), *upstream);
   }
   if (const auto refusal = access_.read(caller_of(request))) {
     return reply.send(failure(refusal->status, refusal->text));
@@ -189,6 +205,17 @@ void Api::clear(const wire::Request& request, wire::Reply reply, std::string ups
   auto id = brain_.clear_override(upstream, node, reactor_.now());
   if (!id) return reply.send(failure(status_of(id.error().code), id.error().text));
   answer_when_taken(std::move(*id), std::move(reply));
+}
+
+void Api::resume(const wire::Request& request, wire::Reply reply, std::string_view upstream) {
+  std::string author;
+  if (const auto no = access_.write(caller_of(request), field(request, "X-API-Key"), author)) {
+    return reply.send(failure(no->status, no->text));
+  }
+  if (!host_.resume_driver(upstream)) {
+    return reply.send(failure(404, fmt::format("upstream \"{}\" has no driver", upstream)));
+  }
+  reply.send(wire::Response::json(202, drivers_json(host_.drivers(), now())));
 }
 
 void Api::answer_when_taken(model::NodeId id, wire::Reply reply) {

@@ -37,6 +37,7 @@ class Host {
   virtual void publish_now(std::function<void(const Silent&)> done) = 0;
   virtual void write_metrics(Exposition& out) = 0;
   [[nodiscard]] virtual std::vector<DriverView> drivers() = 0;
+  virtual bool resume_driver(std::string_view upstream) = 0;  // false: there is none
   [[nodiscard]] virtual Ready ready() = 0;
   [[nodiscard]] virtual UpstreamsBody numbers() const = 0;
 
@@ -60,6 +61,7 @@ class Api {
   void adjust(const wire::Request& request, wire::Reply reply);
   void clear(const wire::Request& request, wire::Reply reply, std::string upstream,
              std::string node);
+  void resume(const wire::Request& request, wire::Reply reply, std::string_view upstream);
   void answer_when_taken(model::NodeId id, wire::Reply reply);
   [[nodiscard]] Now now() const;
 

@@ -84,6 +84,7 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   void publish_now(std::function<void(const Silent&)> done) override;
   void write_metrics(admin::Exposition& out) override;
   [[nodiscard]] std::vector<admin::DriverView> drivers() override;
+  bool resume_driver(std::string_view upstream) override;
   [[nodiscard]] admin::Ready ready() override;
   [[nodiscard]] admin::UpstreamsBody numbers() const override;
 

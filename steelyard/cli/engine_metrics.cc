@@ -125,6 +125,12 @@ std::vector<admin::DriverView> Engine::drivers() {
   return out;
 }
 
+bool Engine::resume_driver(std::string_view upstream) {
+  auto* const driver = drivers_->find(upstream);
+  if (driver != nullptr) driver->resume();
+  return driver != nullptr;
+}
+
 admin::UpstreamsBody Engine::numbers() const {
   return {publisher_->table_taken(), config_ != nullptr ? config_->number : 0};
 }
