@@ -117,6 +117,25 @@ TEST_F(OwnReload, ABrokenFileChangesNothingAtAll) {
   EXPECT_EQ(Client(second).get("/").status, 200);
 }
 
+TEST_F(OwnReload, NoneOfTheBrokenFilesOfTheGoldenTestsStopsItOrHalfApplies) {
+  Balancer balancer(two_listeners(0, {a(3), b(1)}));
+  ASSERT_TRUE(balancer.up()) << balancer.log();
+  int broken = 0;
+  const std::string golden = std::string(STEELYARD_SOURCE_DIR) + "/test/golden/config";
+  for (const auto& entry : std::filesystem::directory_iterator(golden)) {
+    if (entry.path().extension() != ".yaml") continue;
+    SCOPED_TRACE(entry.path().filename());
+    ++broken;
+    ASSERT_FALSE(balancer.reload(read_text(entry.path()))) << balancer.log();
+    ASSERT_EQ(balancer.nodes().size(), 2U);
+    EXPECT_EQ(balancer.node("a").weight, 3);
+    EXPECT_EQ(balancer.node("b").weight, 1);
+  }
+  EXPECT_GE(broken, 30);
+  EXPECT_EQ(spread(balancer.port(), 40, 1), (std::map<std::string, int>{{"a", 30}, {"b", 10}}));
+  EXPECT_EQ(balancer.metric("steelyard_config_reloads_total{result=\"failure\"}"), broken);
+}
+
 TEST_F(OwnReload, TermUnderLoadAnswersEveryRequestThatWasTaken) {
   a_.delay(milliseconds(5));
   b_.delay(milliseconds(5));
