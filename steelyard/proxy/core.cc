@@ -16,8 +16,12 @@ Core::Core(io::Reactor& with, const WorkerOptions& how, const model::Slots& node
       rng(how.seed),
       pools(nodes, how.index),
       http1_(how.http1 != nullptr ? how.http1 : http::make_http1_pool(how.limits)),
-      clock_(with.timer(*this)),
-      id_prefix_(rng()) {}
+      clock_(with.timer(*this)) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  id_text_.fill('0');
+  std::uint64_t prefix = rng();
+  for (std::size_t i = 0; i < kIdPrefix; ++i, prefix >>= 4U) id_text_[i] = kHex[prefix & 15U];
+}
 
 Core::~Core() {
   for (auto& client : all_clients_) client->kill();
@@ -293,11 +297,15 @@ void Core::urgent(model::NodeRef node) noexcept {
   events.on_urgent(node);
 }
 
+// Counts in the text itself: mostly one digit changes.
 std::string_view Core::next_request_id() noexcept {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  const std::array<std::uint64_t, 2> words{id_prefix_, ++id_count_};
-  for (std::size_t i = 0; i < id_text_.size(); ++i) {
-    id_text_[i] = kHex[(words[i / 16] >> (60 - 4 * (i % 16))) & 15];
+  for (std::size_t i = id_text_.size(); i-- > kIdPrefix;) {
+    char& digit = id_text_[i];
+    if (digit != 'f') {
+      digit = digit == '9' ? 'a' : static_cast<char>(digit + 1);
+      break;
+    }
+    digit = '0';
   }
   return {id_text_.data(), id_text_.size()};
 }

@@ -120,9 +120,8 @@ class Core final : io::TimerEvents {
   base::TimePoint idle_until_{};
   base::TimePoint limit_{};
   base::TimePoint next_urgent_{};
-  std::uint64_t id_prefix_ = 0;
-  std::uint64_t id_count_ = 0;
-  std::array<char, 32> id_text_{};
+  static constexpr std::size_t kIdPrefix = 16;
+  std::array<char, 32> id_text_{};  // of the last request: random digits, then a count
   bool draining_ = false;
   bool told_ = false;  // the drain's limit has come
   bool finished_ = false;
