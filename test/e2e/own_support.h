@@ -39,7 +39,7 @@ struct DecisionLine {
 // `steelyard run FILE`: starts at once and waits until it serves.
 class Balancer {
  public:
-  // `text` is the whole configuration but for the admin address; {admin} stands for that.
+  // `text` is the configuration file, `more` are further arguments.
   explicit Balancer(const std::string& text, const std::vector<std::string>& more = {});
   Balancer(const Balancer&) = delete;
   Balancer& operator=(const Balancer&) = delete;
@@ -48,7 +48,6 @@ class Balancer {
   [[nodiscard]] std::uint16_t port(std::size_t listener = 0) const { return ports_.at(listener); }
   [[nodiscard]] std::uint16_t admin_port() const noexcept { return admin_port_; }
   [[nodiscard]] std::string file() const { return dir_ / "steelyard.yaml"; }
-  [[nodiscard]] std::string directory() const { return dir_.path().string(); }
   [[nodiscard]] std::string log() const { return read_text(dir_ / "log"); }
   [[nodiscard]] Process& process() { return *process_; }
 
