@@ -3,6 +3,7 @@
 #
 #   bench/proxy.sh [--scenario 64|16k|1m|close|post16k] [--rounds N] [--seconds S] [--binary PATH] [--other PATH]
 #   bench/proxy.sh --syscalls [--scenario ...]      system calls per request of both, by strace
+#   bench/proxy.sh --instructions [--scenario ...]  user instructions per request of ours, by callgrind
 #
 # Each proxy has one worker and processor 0 to itself; load and nodes (three ports of one process) share processor 1. A round
 # measures both, in changing order; its result is the ratio of their CPU times (the scheduler's, of the whole process tree),
@@ -12,9 +13,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-rounds=9 seconds=2 scenario=64 binary=build/release/steelyard other='' syscalls=no
+rounds=9 seconds=2 scenario=64 binary=build/release/steelyard other='' count=''
 readonly most_foreign=0.12
-usage() { sed -n '2,12s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,13s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
   case $1 in
     --rounds) rounds=$2; shift 2 ;;
@@ -22,7 +23,7 @@ while [ $# -gt 0 ]; do
     --scenario) scenario=$2; shift 2 ;;
     --binary) binary=$2; shift 2 ;;
     --other) other=$2; shift 2 ;;
-    --syscalls) syscalls=yes; shift ;;
+    --syscalls | --instructions) count=${1#--}; shift ;;
     -h | --help) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
   esac
@@ -42,7 +43,9 @@ ask+=(--connections "$connections")
 fail() { echo "bench: $*" >&2; exit 2; }
 [ "$(nproc)" -ge 2 ] || fail "needs two processors"
 [ -x "$binary" ] || fail "no $binary: run ./dev build"
-for tool in g++ taskset; do command -v "$tool" > /dev/null || fail "needs $tool"; done
+tools=(g++ taskset)
+case $count in syscalls) tools+=(strace) ;; instructions) tools+=(valgrind callgrind_control) ;; esac
+for tool in "${tools[@]}"; do command -v "$tool" > /dev/null || fail "needs $tool"; done
 nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || fail "needs nginx (Debian: nginx-light)"
 
 dir=$(mktemp -d)
@@ -154,7 +157,9 @@ TXT
 declare -A port pid
 start_steelyard() {  # NAME BINARY PORT ADMIN
   steelyard_file "$3" "$4" > "$dir/$1.yaml"
-  start "$1" 0 "$2" run "$dir/$1.yaml"
+  local under=()
+  [ "$count" = instructions ] && under=(valgrind --tool=callgrind "--callgrind-out-file=$dir/$1.callgrind")
+  start "$1" 0 "${under[@]}" "$2" run "$dir/$1.yaml"
   port[$1]=$3 pid[$1]=$started
 }
 
@@ -199,22 +204,38 @@ count_syscalls() {  # NAME
   result=$(load "$1" "$seconds") || fail "no answers from $1"
   kill -INT "$tracer" 2> /dev/null || true
   wait "$tracer" || true
-  # The load counts requests from 0.2 s on, strace from the start: the difference is below a tenth at 2 s.
   local all
-  all=$(awk -v n="$(value "$result" requests)" -v s="$seconds" 'BEGIN { print n * (s + 0.2) / s }')
+  all=$(value "$result" answers)
   printf '%s: system calls per request\n' "$1"
   awk -v n="$all" '$4 ~ /^[0-9]+$/ && $4 / n >= 0.005 { printf "  %-16s %8.2f\n", $NF, $4 / n }' "$dir/$1.calls"
+}
+
+count_instructions() {  # NAME
+  local result
+  callgrind_control -z "${pid[$1]}" > /dev/null
+  result=$(load "$1" "$seconds") || fail "no answers from $1"
+  callgrind_control -d "${pid[$1]}" > /dev/null
+  for _ in $(seq 50); do grep -qs '^totals:' "$dir/$1.callgrind.1" "$dir/$1.callgrind.2" && break; sleep 0.1; done
+  awk -v name="$1" -v n="$(value "$result" answers)" '/^(summary|totals):/ { all[FILENAME] = $2 }
+    END { for (file in all) if (all[file] > most) most = all[file]; printf "%s: %d user instructions per request, %d requests\n", name, most / n, n }' \
+    "$dir/$1".callgrind.*
 }
 
 echo "scenario $scenario: $connections connections, $rounds rounds of $seconds s, kernel $(uname -r), $(nproc) processors" >&2
 for name in "$subject" "$rival"; do load "$name" 1 > /dev/null || fail "no answers from $name: $(tail -n 5 "$dir/$name.err")"; done
 
-if [ "$syscalls" = yes ]; then
-  command -v strace > /dev/null || fail "needs strace"
-  count_syscalls "$subject"
-  count_syscalls "$rival"
-  exit 0
-fi
+case $count in
+  syscalls)
+    count_syscalls "$subject"
+    count_syscalls "$rival"
+    exit 0
+    ;;
+  instructions)
+    count_instructions "$subject"
+    [ "$rival" = nginx ] || count_instructions "$rival"
+    exit 0
+    ;;
+esac
 
 printf '%5s %12s %12s %7s   %s\n' round "$subject us" "$rival us" ratio note
 good=0 void=0 errors=0

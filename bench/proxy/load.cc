@@ -5,9 +5,9 @@
 //        [--post BYTES] [--close]
 //   load --free-ports N     prints N loopback ports that are free now
 //
-// Prints one line of JSON. CPU time is counted between the first 0.2 s, in which connections open,
-// and the end. An answer that is not 200, of another length than expected, or broken off is an
-// error.
+// Prints one line of JSON. CPU time and `requests` are counted between the first 0.2 s, in which
+// connections open, and the end; `answers` are all. An answer that is not 200, of another length
+// than expected, or broken off is an error.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
@@ -290,6 +290,7 @@ int measure(const Options& options) {
   }
   load.run(Clock::now() + kOpening);
   const std::uint64_t early_errors = load.errors;
+  const std::uint64_t early = load.done;
   const auto tree = bench::tree_of(options.watch);
   load.start_counting();
   const auto before = bench::usage_of(tree);
@@ -313,9 +314,11 @@ int measure(const Options& options) {
   const double cpu_busy = (cpu_after.busy_ticks - cpu_before.busy_ticks) /
                           std::max(1.0, cpu_after.all_ticks - cpu_before.all_ticks);
   std::printf(
-      "{\"requests\":%llu,\"rps\":%.0f,\"errors\":%llu,\"cpu_us\":%.3f,\"user_us\":%.3f,"
+      "{\"requests\":%llu,\"answers\":%llu,\"rps\":%.0f,\"errors\":%llu,\"cpu_us\":%.3f,\"user_"
+      "us\":%.3f,"
       "\"system_us\":%.3f,\"busy\":%.3f,\"foreign\":%.3f,\"p50_us\":%zu,\"p99_us\":%zu}\n",
-      static_cast<unsigned long long>(load.done), done / seconds,
+      static_cast<unsigned long long>(load.done),
+      static_cast<unsigned long long>(early + load.done), done / seconds,
       static_cast<unsigned long long>(load.errors + early_errors), used / done,
       used / done * user_share, used / done * (1 - user_share), busy,
       std::max(0.0, cpu_busy - busy), load.percentile(0.5), load.percentile(0.99));
