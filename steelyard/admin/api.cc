@@ -100,9 +100,9 @@ void Api::handle(const wire::Request& request, wire::Reply reply) {
     if (request.method != "POST") return reply.send(not_allowed("POST"));
     return adjust(request, std::move(reply));
   }
-  if (auto target = override_path(path)) {
+  if (const auto target = override_path(path)) {
     if (request.method != "DELETE") return reply.send(not_allowed("DELETE"));
-    return clear(request, std::move(reply), std::move(target->first), std::move(target->second));
+    return clear(request, std::move(reply), target->first, target->second);
   }
   if (const auto upstream = resume_path(path)) {
     if (request.method != "POST") return reply.send(not_allowed("POST"));
@@ -196,8 +196,8 @@ void Api::adjust(const wire::Request& request, wire::Reply reply) {
   answer_when_taken(std::move(*id), std::move(reply));
 }
 
-void Api::clear(const wire::Request& request, wire::Reply reply, std::string upstream,
-                std::string node) {
+void Api::clear(const wire::Request& request, wire::Reply reply, std::string_view upstream,
+                std::string_view node) {
   std::string author;
   if (const auto no = access_.write(caller_of(request), field(request, "X-API-Key"), author)) {
     return reply.send(failure(no->status, no->text));

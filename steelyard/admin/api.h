@@ -59,8 +59,8 @@ class Api {
   [[nodiscard]] wire::Response decisions(const wire::Request& request);
   [[nodiscard]] wire::Response metrics();
   void adjust(const wire::Request& request, wire::Reply reply);
-  void clear(const wire::Request& request, wire::Reply reply, std::string upstream,
-             std::string node);
+  void clear(const wire::Request& request, wire::Reply reply, std::string_view upstream,
+             std::string_view node);
   void resume(const wire::Request& request, wire::Reply reply, std::string_view upstream);
   void answer_when_taken(model::NodeId id, wire::Reply reply);
   [[nodiscard]] Now now() const;

@@ -39,7 +39,7 @@ Engine::Engine(io::Reactor& reactor, io::Provider& provider, const Log& log, Eng
 
 Engine::~Engine() = default;
 
-base::Result<void> Engine::start(DocumentPtr document) {
+base::Result<void> Engine::start(const DocumentPtr& document) {
   const auto workers =
       document->proxy.workers != 0 ? document->proxy.workers : io::usable_processors();
   slots_ = std::make_unique<model::Slots>(options_.slots, workers);
@@ -71,7 +71,7 @@ base::Result<void> Engine::start(DocumentPtr document) {
   return {};
 }
 
-base::Result<void> Engine::reload(DocumentPtr document) {
+base::Result<void> Engine::reload(const DocumentPtr& document) {
   if (!settled()) {
     return base::Error{base::Code::kConflict, base::Origin::kUs, true,
                        "listeners of the last reload are still being emptied"};

@@ -46,9 +46,9 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   Engine(io::Reactor& reactor, io::Provider& provider, const Log& log, EngineOptions options);
   ~Engine();
 
-  base::Result<void> start(DocumentPtr document);
+  base::Result<void> start(const DocumentPtr& document);
   // Only while `settled`: kConflict otherwise, nothing has changed.
-  base::Result<void> reload(DocumentPtr document);
+  base::Result<void> reload(const DocumentPtr& document);
   // No listener is on its way out: an address that a reload took away may come back only then.
   [[nodiscard]] bool settled() const noexcept { return stopping_.empty(); }
   // Notes a reload that never got as far as a Document.

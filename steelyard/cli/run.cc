@@ -42,7 +42,7 @@ class Runner {
                  .version = std::string(kVersion),
                  .revision = std::string(kRevision)}) {}
 
-  base::Result<void> start(std::shared_ptr<const config::Document> document,
+  base::Result<void> start(const std::shared_ptr<const config::Document>& document,
                            const base::Address& admin) {
     admin_ = admin;
     document_ = with_flags(document, flags_, admin);
