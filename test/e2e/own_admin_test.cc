@@ -61,8 +61,14 @@ TEST_F(OwnAdmin, MetricsPassPromtool) {
 TEST_F(OwnAdmin, StateIsShownAndMissingThingsAreNamed) {
   ASSERT_TRUE(balancer_.up()) << balancer_.log();
   EXPECT_EQ(balancer_.get("/healthz").status, 200);
-  const Response ready = balancer_.get("/readyz");
-  EXPECT_EQ(ready.status, 200) << ready.body;
+  Response ready;  // once every worker has the first table
+  EXPECT_TRUE(wait_until(
+      [&] {
+        ready = balancer_.get("/readyz");
+        return ready.status == 200;
+      },
+      seconds(5)))
+      << ready.body;
   EXPECT_NE(ready.body.find("upstream api: 2 of 2 nodes in rotation"), std::string::npos);
   EXPECT_EQ(balancer_.nodes().size(), 2U);
   EXPECT_EQ(balancer_.node("a").address, "127.0.0.1:" + std::to_string(a_.port()));

@@ -170,7 +170,7 @@ TEST_F(OwnReload, WhileItDrainsItSaysSoAndTakesNoNewConnection) {
   ASSERT_EQ(slow.control(R"({"hang": true})").status, 200);
   Balancer balancer(two_listeners(0, {{"slow", slow.port(), 1}}, "drain: { idle: 100ms }\n"));
   ASSERT_TRUE(balancer.up()) << balancer.log();
-  EXPECT_EQ(balancer.get("/readyz").status, 200);
+  EXPECT_TRUE(wait_until([&] { return balancer.get("/readyz").status == 200; }, seconds(5)));
   Socket waiting = Socket::connect(balancer.port());
   ASSERT_TRUE(waiting.send("GET /slow HTTP/1.1\r\nHost: q\r\n\r\n"));
   ASSERT_TRUE(

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <signal.h>
 
@@ -90,6 +91,13 @@ Balancer::Balancer(const std::string& text, const std::vector<std::string>& more
         return admin_port_ != 0 || process_->wait({}) >= 0;
       },
       seconds(20));
+}
+
+Balancer::~Balancer() {
+  const std::string all = log();
+  for (const std::string_view mark : {"runtime error: ", "Sanitizer: "}) {
+    EXPECT_EQ(all.find(mark), std::string::npos) << all;
+  }
 }
 
 void Balancer::write(const std::string& text) const {
