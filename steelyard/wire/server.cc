@@ -1,8 +1,15 @@
 #include "steelyard/wire/server.h"
 
+#include <algorithm>
+
 #include "steelyard/wire/server_connection.h"
 
 namespace steelyard::wire {
+namespace {
+
+constexpr auto kGrace = std::chrono::seconds(1);
+
+}  // namespace
 
 Reply& Reply::operator=(Reply&& other) noexcept {
   if (this != &other) {
@@ -39,7 +46,8 @@ ServerCore::ServerCore(io::Reactor& reactor, const ServerOptions& options, Serve
     : reactor_(reactor),
       options_(options),
       handler_(std::move(handler)),
-      pool_(http::make_http1_pool({.max_head = 32 * 1024, .max_body = options.max_body})) {}
+      pool_(http::make_http1_pool({.max_head = 32 * 1024, .max_body = options.max_body})),
+      timer_(reactor.timer(*this)) {}
 
 ServerCore::Door::Door(ServerCore& owner, io::Fd socket) : core(&owner), fd(std::move(socket)) {
   listener = core->reactor().listen(fd, *this);
@@ -72,11 +80,32 @@ void ServerCore::accepted(Door& door, io::Fd socket, const base::Address& peer) 
   connections_[slot]->begin(std::move(socket), peer);
   if (draining_) {
     connections_[slot]->drain();
-  } else if (open_ < options_.max_connections) {
+  } else if (open_ < options_.max_connections || make_room()) {
     door.listener->grant(1);
   } else {
     door.paused = true;
+    timer_->at(reactor_.now() + kGrace);
   }
+}
+
+// At the cap the connection that has been idle longest gives way, so that silent clients cannot
+// lock others out; not before a request had time to arrive.
+bool ServerCore::make_room() {
+  ServerConnection* oldest = nullptr;
+  for (const auto& connection : connections_) {
+    if (!connection->idle()) continue;
+    if (oldest == nullptr || connection->idle_since() < oldest->idle_since()) {
+      oldest = connection.get();
+    }
+  }
+  if (oldest == nullptr || reactor_.now() - oldest->idle_since() < kGrace) return false;
+  oldest->give_way();
+  return true;
+}
+
+void ServerCore::on_time() noexcept {
+  const bool waiting = std::ranges::any_of(doors_, [](const auto& door) { return door->paused; });
+  if (waiting && !draining_ && !make_room()) timer_->at(reactor_.now() + kGrace);
 }
 
 void ServerCore::handle(const Request& request, std::uint32_t slot, std::uint64_t ticket) {

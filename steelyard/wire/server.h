@@ -4,9 +4,10 @@
 // The handler gets whole requests (bodies capped) and a Reply, which it answers at once or keeps
 // for later, from the reactor's thread. A Reply that dies unanswered gives 500; one whose client is
 // gone is harmless. HEAD answers lose their body, keep-alive and pipelining work, requests of one
-// connection are handled one after the other. Connections above the cap wait in the kernel.
-// Deadlines: Server options. Threads: the reactor's. Lifetime: Replies may outlive the Server; the
-// Server must not be destroyed from inside its handler.
+// connection are handled one after the other. At the cap the connection idle longest is closed for
+// a new one; when none is idle, new ones wait in the kernel. Deadlines: Server options. Threads:
+// the reactor's. Lifetime: Replies may outlive the Server; the Server must not be destroyed from
+// inside its handler.
 #pragma once
 
 #include <cstdint>

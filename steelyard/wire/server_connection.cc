@@ -32,6 +32,7 @@ ServerConnection::ServerConnection(ServerCore& core, std::uint32_t slot)
 
 void ServerConnection::begin(io::Fd socket, const base::Address& peer) {
   phase_ = Phase::kIdle;
+  idle_since_ = core_->reactor().now();
   more_ = peer_ended_ = false;
   close_.reset();
   peer_ = peer;
@@ -187,6 +188,7 @@ void ServerConnection::set_phase() noexcept {
   const bool idle = codec_->idle();
   if (phase_ == Phase::kReceiving && !idle) return;  // one deadline for the whole request
   phase_ = idle ? Phase::kIdle : Phase::kReceiving;
+  if (idle) idle_since_ = core_->reactor().now();
   const ServerOptions& options = core_->options();
   timer_->at(core_->reactor().now() + (idle ? options.idle_timeout : options.head_timeout));
 }

@@ -30,6 +30,10 @@ class ServerConnection final : public io::StreamEvents,
     return ticket == ticket_ && phase_ == Phase::kHandling;
   }
   [[nodiscard]] bool in_use() const noexcept { return phase_ != Phase::kFree; }
+  // Nothing of a request is here, since then.
+  [[nodiscard]] bool idle() const noexcept { return phase_ == Phase::kIdle; }
+  [[nodiscard]] base::TimePoint idle_since() const noexcept { return idle_since_; }
+  void give_way() noexcept { release(); }  // of an idle one: closed at once
 
  private:
   enum class Phase : std::uint8_t { kFree, kIdle, kReceiving, kHandling, kClosing };
@@ -66,6 +70,7 @@ class ServerConnection final : public io::StreamEvents,
   std::uint64_t ticket_ =
       1;  // of the request being handled; grows with each, and with each release
   Phase phase_ = Phase::kFree;
+  base::TimePoint idle_since_{};
   bool busy_ = false;
   bool more_ = false;
   bool peer_ended_ = false;
@@ -78,7 +83,7 @@ class ServerConnection final : public io::StreamEvents,
   Request request_;
 };
 
-class ServerCore : public std::enable_shared_from_this<ServerCore> {
+class ServerCore final : public std::enable_shared_from_this<ServerCore>, io::TimerEvents {
  public:
   ServerCore(io::Reactor& reactor, const ServerOptions& options, Server::Handler handler);
   ServerCore(const ServerCore&) = delete;
@@ -111,12 +116,15 @@ class ServerCore : public std::enable_shared_from_this<ServerCore> {
     bool stopped = false;
   };
   void accepted(Door& door, io::Fd socket, const base::Address& peer);
+  bool make_room();
+  void on_time() noexcept override;
   void check_stopped();
 
   io::Reactor& reactor_;
   ServerOptions options_;
   Server::Handler handler_;
   std::shared_ptr<http::Http1Pool> pool_;
+  std::unique_ptr<io::Timer> timer_;  // while a door is paused
   std::vector<std::unique_ptr<ServerConnection>> connections_;
   std::vector<std::uint32_t> free_;
   std::vector<std::unique_ptr<Door>> doors_;

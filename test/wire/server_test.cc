@@ -140,6 +140,16 @@ TEST_P(ServerTest, HoldsNoMoreConnectionsThanItsCap) {
   EXPECT_TRUE(net.run([&] { return handled == 4; })) << "the others were waiting";
 }
 
+TEST_P(ServerTest, SilentConnectionsGiveWayAtTheCap) {
+  start({.max_connections = 2});
+  RawPeer first(net.reactor(), at), second(net.reactor(), at);
+  EXPECT_TRUE(net.run([&] { return server->connections() == 2; }));
+  RawPeer third(net.reactor(), at);
+  third.send(kGet);
+  EXPECT_TRUE(until(third, "200 OK"));
+  EXPECT_LE(server->connections(), 2U);
+}
+
 TEST_P(ServerTest, DrainsWithoutBreakingAnAnswer) {
   start();
   RawPeer busy(net.reactor(), at), idle(net.reactor(), at);
