@@ -211,7 +211,8 @@ void Exchange::on_head(Attempt& attempt, const http::Head& head) noexcept {
     }
     rules_.moved(core_.reactor.now());
     if (old_client_) return;
-    rules_.answered();
+    // Not tried again from here on; but the final answer is still to come, and may be one of ours.
+    if (repeatable_) cannot_repeat();
     forward_head(head);
     answer_ = Answer::kInterim;
     return;

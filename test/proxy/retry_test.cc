@@ -51,6 +51,26 @@ TEST(Cases, RTY_02_TheMethodDecidesNotTheBody) {
   }
 }
 
+// An interim answer is no answer yet: what fails after it is told with a status, and not tried
+// again.
+TEST(Retry, AfterAnInterimAnswerAFailureStillGetsItsStatus) {
+  SimRig rig;
+  unsigned arrivals = 0;
+  const auto hints_and_breaks = [&](SimNode&, Conn& conn) {
+    std::string whole;
+    if (!conn.next_request(whole)) return;
+    ++arrivals;
+    conn.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
+    conn.end();
+  };
+  for (int i = 0; i < 2; ++i) rig.add_node(hints_and_breaks);
+  SimClient& client = rig.dial();
+  client.send(kGet);
+  ASSERT_TRUE(rig.until([&] { return client.in.find("HTTP/1.1 502 ") != std::string::npos; }));
+  EXPECT_EQ(client.in.rfind("HTTP/1.1 103 ", 0), 0U) << client.in;
+  EXPECT_EQ(arrivals, 1U);
+}
+
 TEST(Cases, RTY_03_ABlackHoleCostsOneConnectTimeout) {
   SimRig rig({.picker = "least_connections"});
   rig.add_node();
