@@ -65,7 +65,7 @@ struct DemoSide::World {
   }
 };
 
-DemoSide::DemoSide(io::Reactor& reactor, const Log& log, const DemoSideOptions& options)
+DemoSide::DemoSide(io::Reactor& reactor, Log& log, const DemoSideOptions& options)
     : reactor_(reactor),
       log_(log),
       options_(options),

@@ -31,7 +31,7 @@ struct DemoSideOptions {
 
 class DemoSide {
  public:
-  DemoSide(io::Reactor& reactor, const Log& log, const DemoSideOptions& options);
+  DemoSide(io::Reactor& reactor, Log& log, const DemoSideOptions& options);
   ~DemoSide();
 
   base::Result<void> start();
@@ -44,7 +44,7 @@ class DemoSide {
  private:
   struct World;  // what lives on the other thread
   io::Reactor& reactor_;
-  const Log& log_;
+  Log& log_;
   DemoSideOptions options_;
   std::unique_ptr<io::Provider> provider_;
   std::unique_ptr<Engine> engine_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "steelyard/io/clock.h"
+#include "steelyard/io/output.h"
 
 namespace steelyard::cli {
 namespace {
@@ -48,11 +49,18 @@ std::string log_line(std::string_view time, std::string_view event, LogFields fi
   return out;
 }
 
-void Log::event(std::string_view event, LogFields fields) const {
-  if (to_ == nullptr) return;
-  const auto line = log_line(io::rfc3339(io::wall_now()), event, fields);
-  std::fwrite(line.data(), 1, line.size(), to_);
-  std::fflush(to_);
+void Log::event(std::string_view event, LogFields fields) {
+  if (fd_ < 0) return;
+  const auto time = io::rfc3339(io::wall_now());
+  if (!io::write_without_waiting(fd_, log_line(time, event, fields))) {
+    ++dropped_;
+    return;
+  }
+  if (dropped_ == told_) return;
+  const auto count = fmt::format("{}", dropped_ - told_);
+  if (io::write_without_waiting(fd_, log_line(time, "log_dropped", {{"lines", count}}))) {
+    told_ = dropped_;
+  }
 }
 
 }  // namespace steelyard::cli

@@ -187,12 +187,18 @@ Result<void> rename_over(const std::string& from, const std::string& to) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t most) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without waiting: opening a named pipe would wait for its writer for ever.
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) {
     Error made = system_error(errno, "read " + path);
     if (made.code == base::Code::kDenied)
       made.text += " (user " + user_name() + " needs the right to read it)";
     return made;
+  }
+  struct stat found{};
+  if (::fstat(fd.get(), &found) == 0 && (S_ISFIFO(found.st_mode) || S_ISSOCK(found.st_mode))) {
+    return Error{base::Code::kInvalid, base::Origin::kOperator, false,
+                 "read " + path + ": it is a pipe or a socket, not a file"};
   }
   std::string out;
   std::array<char, 65536> part;

@@ -58,6 +58,17 @@ TEST(ReadFile, GivesTheBytesUpToTheCap) {
   EXPECT_FALSE(read_file(dir.path()));
 }
 
+TEST(ReadFile, DoesNotWaitForTheWriterOfAPipe) {
+  std::string pattern = testing::TempDir() + "fifo.XXXXXX";
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  const std::string path = pattern + "/pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const auto got = read_file(path);
+  ASSERT_FALSE(got);
+  EXPECT_NE(got.error().text.find("it is a pipe"), std::string::npos) << got.error().text;
+  std::filesystem::remove_all(pattern);
+}
+
 TEST(ReplaceFile, MakesAndReplacesWithoutLeavingAnythingBehind) {
   const Scratch dir;
   const std::string path = dir / "upstream.conf";
