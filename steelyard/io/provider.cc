@@ -45,6 +45,13 @@ class LocalProvider final : public Provider {
   using Workers = std::map<unsigned, Fd>;
 
   static base::Result<Fd> open(const base::Address& address, const Workers& workers) {
+    if (workers.empty() && address.port() != 0) {
+      // The kernel lets processes of one user share a port; two balancers that do not know of each
+      // other must not. A socket that does not share finds out.
+      if (auto alone = listen_tcp(address, {.backlog = 1, .reuse_port = false}); !alone) {
+        return alone;
+      }
+    }
     if (address.port() != 0 || workers.empty()) return listen_tcp(address);
     const auto bound = local_address(workers.begin()->second);
     if (!bound) return bound.error();

@@ -166,5 +166,17 @@ TEST(Threads, HaveANameNoSignalsAndAreJoined) {
   EXPECT_GE(usable_processors(), 1U);
 }
 
+TEST(Provider, AnAddressThatAnotherBalancerServesIsTaken) {
+  const auto first = make_local_provider();
+  const auto any = base::Address::loopback(0);
+  const auto socket = first->listener(any, 0);
+  ASSERT_TRUE(socket);
+  const auto address = local_address(*socket).value();
+  const auto second = make_local_provider();
+  EXPECT_FALSE(second->listener(address, 0)) << "two that do not know of each other";
+  first->keep_only({});
+  ASSERT_TRUE(socket);
+}
+
 }  // namespace
 }  // namespace steelyard::io
