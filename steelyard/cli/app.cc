@@ -7,6 +7,7 @@
 
 #include "steelyard/base/nearest.h"
 #include "steelyard/cli/command.h"
+#include "steelyard/schema/scalar.h"
 
 namespace steelyard::cli {
 namespace {
@@ -29,6 +30,7 @@ void add_run(CLI::App& app, RunFlags& flags) {
   auto* to = sub->add_option("--to", flags.config.to,
                              "nodes as HOST:PORT,… to balance over, without a file")
                  ->delimiter(',');
+  to->excludes("file");
   sub->add_option("--listen", flags.config.listen, "with --to: where clients connect")->needs(to);
   sub->add_option("--workers", flags.workers, "worker threads (default: as configured)")
       ->check(CLI::Range(1, 256));
@@ -79,7 +81,12 @@ void add_key(CLI::App& app, KeyFlags& flags) {
   auto* sub = app.add_subcommand("key", "API keys.");
   sub->require_subcommand(1);
   auto* made = sub->add_subcommand("new", "Make a key; the configuration keeps only its hash.");
-  made->add_option("--name", flags.name, "whose key it is (default ops)");
+  made->add_option("--name", flags.name, "whose key it is (default ops)")
+      ->check([](const std::string& name) {
+        return schema::is_identifier(name)
+                   ? std::string()
+                   : "\"" + name + "\" is no name: letters, digits, '.', '_' and '-', at most 63";
+      });
   made->footer("Example: steelyard key new --name alice");
 }
 
@@ -89,7 +96,7 @@ int fail_usage(CLI::App& app, const CLI::ParseError& error, int argc, char** arg
   if (argc > 1 && argv[1][0] != '-' && std::ranges::find(kCommands, argv[1]) == kCommands.end()) {
     const auto near = base::nearest(argv[1], kCommands);
     fmt::print(stderr, "steelyard: there is no command \"{}\"{}; see steelyard --help\n", argv[1],
-               near.empty() ? std::string() : fmt::format(", did you mean \"{}\"?", near));
+               near.empty() ? std::string() : fmt::format(", did you mean \"{}\"", near));
     return kUsage;
   }
   fmt::print(stderr, "steelyard: {}; see steelyard {}--help\n", error.what(),

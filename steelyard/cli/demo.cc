@@ -1,5 +1,6 @@
 // steelyard demo: the main job in one process. Two sides run side by side under the same load: one
 // with Steelyard's sensing, one with static weights. After a while one node of each falls ill.
+#include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
 
@@ -61,10 +62,13 @@ class Screen {
     if (plain_) {
       fmt::print("[{:5.1f} s]\n{}", base::seconds(since), render_table(rows, kPlainColumns));
     } else {
-      fmt::print(
-          "\x1b[H\x1b[JSteelyard demo, {:.0f} s · {} · API http://{}/api/v1/upstreams\n\n{}\n{}",
-          base::seconds(since), note_, engine_.admin_address().to_text(),
-          render_table(rows, io::terminal_columns()), recent_);
+      const auto columns = io::terminal_columns();
+      const auto table = render_table(rows, columns);
+      const std::size_t used = 4 + static_cast<std::size_t>(std::ranges::count(table, '\n'));
+      const auto free_rows = io::terminal_rows() > used ? io::terminal_rows() - used : 0;
+      fmt::print("\x1b[H\x1b[JSteelyard demo, {:.0f} s · {}\nhttp://{}/api/v1/upstreams\n\n{}\n{}",
+                 base::seconds(since), note_, engine_.admin_address().to_text(), table,
+                 last_lines(recent_, free_rows > 0 ? free_rows - 1 : 0, columns));
     }
     std::fflush(stdout);
   }
@@ -121,7 +125,7 @@ int demo(const DemoFlags& flags) {
   io::block_signals();
   io::raise_descriptor_limit();
   const auto reactor = io::make_epoll_reactor();
-  const Log silent(nullptr);
+  Log silent(-1);
   bool interrupted = false;
   const auto signals = io::watch_signals(*reactor, [&](int number) {
     if (number == SIGINT || number == SIGTERM) interrupted = true;

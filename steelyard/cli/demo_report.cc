@@ -94,8 +94,22 @@ std::string render_table(std::span<const DemoRow> rows, std::size_t width) {
   return out;
 }
 
+std::string last_lines(const std::string& text, std::size_t rows, std::size_t columns) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    lines.push_back(cut(text.substr(at, end - at), columns));
+    at = end + 1;
+  }
+  std::string out;
+  for (std::size_t i = lines.size() > rows ? lines.size() - rows : 0; i < lines.size(); ++i) {
+    out += lines[i] + "\n";
+  }
+  return out;
+}
+
 std::string render_summary(const DemoStats& steelyard, const DemoStats& fixed) {
-  std::string out = fmt::format("{:<14}{:>34}{:>34}\n{:<14}{:>10}{:>12}{:>12}{:>10}{:>12}{:>12}\n",
+  std::string out = fmt::format("{:<13}{:>31}{:>31}\n{:<13}{:>9}{:>11}{:>11}{:>9}{:>11}{:>11}\n",
                                 "", "Steelyard", "static weights", "phase", "errors", "P50 ms",
                                 "P99 ms", "errors", "P50 ms", "P99 ms");
   for (std::size_t i = 0; i < kPhases; ++i) {
@@ -103,7 +117,7 @@ std::string render_summary(const DemoStats& steelyard, const DemoStats& fixed) {
     const auto& b = fixed[i];
     if (a.answered + a.errors + b.answered + b.errors == 0) continue;
     out += fmt::format(
-        "{:<14}{:>10}{:>12}{:>12}{:>10}{:>12}{:>12}\n", to_text(static_cast<Phase>(i)), a.errors,
+        "{:<13}{:>9}{:>11}{:>11}{:>9}{:>11}{:>11}\n", to_text(static_cast<Phase>(i)), a.errors,
         milliseconds(a.latency.quantile(0.5)), milliseconds(a.latency.quantile(0.99)), b.errors,
         milliseconds(b.latency.quantile(0.5)), milliseconds(b.latency.quantile(0.99)));
   }

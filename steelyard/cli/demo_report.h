@@ -47,6 +47,9 @@ struct DemoRow {
 // A table of `width` columns; the last decision stands beside its node, or below it where there is
 // little room, and is cut to what fits.
 [[nodiscard]] std::string render_table(std::span<const DemoRow> rows, std::size_t width);
+// The last lines of `text` that fit into `rows` of `columns`, each cut to its row.
+[[nodiscard]] std::string last_lines(const std::string& text, std::size_t rows,
+                                     std::size_t columns);
 // Both sides' phases side by side, and a sentence on the phase of the illness.
 [[nodiscard]] std::string render_summary(const DemoStats& steelyard, const DemoStats& fixed);
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr auto kUrgentDelay = std::chrono::milliseconds(1);
 constexpr auto kSaveEvery = std::chrono::seconds(1);
+constexpr std::size_t kSpareSlots = 1024;
 constexpr auto kTakenLimit = std::chrono::seconds(1);
 
 bool holds(const std::vector<proxy::ListenerOptions>& listeners, const base::Address& address) {
@@ -34,15 +35,22 @@ struct Engine::Bound {
   base::Address admin_address;
 };
 
-Engine::Engine(io::Reactor& reactor, io::Provider& provider, const Log& log, EngineOptions options)
+Engine::Engine(io::Reactor& reactor, io::Provider& provider, Log& log, EngineOptions options)
     : reactor_(reactor), provider_(provider), log_(log), options_(std::move(options)) {}
 
-Engine::~Engine() = default;
+// A start that failed half way leaves workers behind; they end before what they use.
+Engine::~Engine() {
+  if (pool_ != nullptr) pool_->end();
+}
 
 base::Result<void> Engine::start(const DocumentPtr& document) {
   const auto workers =
       document->proxy.workers != 0 ? document->proxy.workers : io::usable_processors();
-  slots_ = std::make_unique<model::Slots>(options_.slots, workers);
+  std::size_t nodes = 0;
+  for (const auto& [name, upstream] : document->upstreams) nodes += upstream.nodes.size();
+  // Twice: a reload that exchanges every node needs room for both until the workers are past it.
+  const auto slots = std::max<std::size_t>(options_.slots, 2 * nodes + kSpareSlots);
+  slots_ = std::make_unique<model::Slots>(static_cast<std::uint32_t>(slots), workers);
   brain_ = std::make_unique<control::Brain>(*slots_);
   publisher_ = std::make_unique<proxy::Publisher>(
       workers, [this](std::uint32_t worker) { pool_->wake(worker); });
@@ -86,6 +94,10 @@ base::Result<void> Engine::reload(const DocumentPtr& document) {
   }
   run_tick();
   serve(document, std::move(bound));
+  // A person acted: what a driver gave up on may be right now.
+  for (const auto& status : drivers_->statuses()) {
+    if (auto* const driver = drivers_->find(status.upstream)) driver->resume();
+  }
   ++reloads_ok_;
   last_reload_ok_ = true;
   last_reload_ = io::wall_now();
@@ -225,6 +237,7 @@ void Engine::publish(std::shared_ptr<const model::Table> table) {
 
 void Engine::tell(const std::vector<model::Decision>& decisions) {
   for (const auto& d : decisions) {
+    if (d.change == model::Change::kSuppressed) continue;  // many; the API has them
     log_.event("decision", {{"upstream", d.node.upstream},
                             {"node", d.node.name},
                             {"change", model::to_text(d.change)},

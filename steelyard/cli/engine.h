@@ -34,7 +34,7 @@ namespace steelyard::cli {
 struct EngineOptions {
   std::uint64_t seed = 1;
   base::Duration tick = std::chrono::milliseconds(100);
-  std::uint32_t slots = 8192;  // nodes at a time, those still leaving included
+  std::uint32_t slots = 8192;  // at least: nodes at a time, those still leaving included
   std::string version = "unknown";
   std::string revision = "unknown";
 };
@@ -43,7 +43,7 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
  public:
   using DocumentPtr = std::shared_ptr<const config::Document>;
 
-  Engine(io::Reactor& reactor, io::Provider& provider, const Log& log, EngineOptions options);
+  Engine(io::Reactor& reactor, io::Provider& provider, Log& log, EngineOptions options);
   ~Engine();
 
   base::Result<void> start(const DocumentPtr& document);
@@ -90,7 +90,7 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
 
   io::Reactor& reactor_;
   io::Provider& provider_;
-  const Log& log_;
+  Log& log_;
   EngineOptions options_;
 
   DocumentPtr document_;

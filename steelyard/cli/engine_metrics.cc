@@ -95,6 +95,8 @@ void Engine::write_metrics(admin::Exposition& out) {
   out.sample({}, publisher_->table_taken());
   out.family("workers", "gauge", "Worker threads.");
   out.sample({}, std::uint64_t{pool_->workers()});
+  out.family("log_lines_dropped_total", "counter", "Log lines that found no room.");
+  out.sample({}, log_.dropped());
   write_workers(out, pool_->metrics());
   write_drivers(out, drivers(), reactor_.now());
 }
@@ -151,7 +153,8 @@ admin::Ready Engine::ready() {
       if (model::in_rotation(node.eligibility, upstream.panic)) ++usable;
     }
     line(usable > 0, fmt::format("upstream {}", upstream.name),
-         fmt::format("{} of {} nodes in rotation", usable, upstream.nodes.size()));
+         fmt::format("{} of {} nodes in rotation{}", usable, upstream.nodes.size(),
+                     upstream.panic ? ", in panic: health is ignored" : ""));
   }
   for (const auto& driver : drivers()) {
     const bool ok =

@@ -6,11 +6,11 @@
 
 #include "steelyard/cli/command.h"
 #include "steelyard/cli/engine.h"
+#include "steelyard/cli/pid_file.h"
 #include "steelyard/cli/source.h"
 #include "steelyard/cli/version.h"
 #include "steelyard/io/crypto.h"
 #include "steelyard/io/epoll.h"
-#include "steelyard/io/file.h"
 #include "steelyard/io/process.h"
 #include "steelyard/io/signal.h"
 
@@ -35,7 +35,7 @@ class Runner {
  public:
   Runner(const RunFlags& flags, io::Reactor& reactor)
       : flags_(flags),
-        log_(stderr),
+        log_(2),
         provider_(io::make_local_provider()),
         engine_(reactor, *provider_, log_,
                 {.seed = io::random_seed(),
@@ -46,11 +46,11 @@ class Runner {
                            const base::Address& admin) {
     admin_ = admin;
     document_ = with_flags(document, flags_, admin);
-    io::raise_descriptor_limit();
-    if (auto started = engine_.start(document_); !started) return started;
-    if (!document_->pid_file.empty()) {
-      const auto text = fmt::format("{}\n", io::process_id());
-      if (auto written = io::replace_file(document_->pid_file, text); !written) return written;
+    check_descriptors(io::raise_descriptor_limit());
+    if (auto claimed = claim_pid_file(document_->pid_file); !claimed) return claimed;
+    if (auto started = engine_.start(document_); !started) {
+      drop_pid_file(document_->pid_file);
+      return started;
     }
     for (const auto& address : engine_.listeners()) {
       log_.event("listening", {{"address", address.to_text()}});
@@ -86,7 +86,7 @@ class Runner {
 
   [[nodiscard]] bool stopped() const { return engine_.stopped(); }
   void finish() {
-    if (!document_->pid_file.empty()) (void)io::remove_file(document_->pid_file);
+    drop_pid_file(document_->pid_file);
     log_.event("stopped", {});
   }
 
@@ -106,6 +106,16 @@ class Runner {
     }
     document_ = document;
     log_.event("reloaded", {{"file", source.name}});
+  }
+
+  // Each client may take two descriptors: its own and one to a node.
+  void check_descriptors(unsigned long limit) {
+    const auto wanted = 2UL * document_->proxy.clients.max_connections;
+    if (limit >= wanted) return;
+    log_.event("few_descriptors",
+               {{"limit", fmt::format("{}", limit)},
+                {"wanted", fmt::format("{}", wanted)},
+                {"text", "raise the limit of open files, or lower clients.max_connections"}});
   }
 
   void tell_fixed(const config::Document& document) {

@@ -1,11 +1,10 @@
 // steelyard -s reload|stop|quit|reopen: sends the signal to the process in the pid file.
-#include <charconv>
 #include <csignal>
 #include <fmt/format.h>
 
 #include "steelyard/cli/command.h"
+#include "steelyard/cli/pid_file.h"
 #include "steelyard/cli/source.h"
-#include "steelyard/io/file.h"
 #include "steelyard/io/process.h"
 
 namespace steelyard::cli {
@@ -38,13 +37,10 @@ int send_signal(const SignalFlags& flags) {
   }
   const std::string& file = source.document->pid_file;
   if (file.empty()) return fail(source.name + " names no pid_file");
-  const auto text = io::read_file(file, 64);
-  if (!text) return fail(text.error().describe());
-  int pid = 0;
-  const auto parsed = std::from_chars(text->data(), text->data() + text->size(), pid);
-  if (parsed.ec != std::errc{} || pid <= 1) return fail(file + " does not hold a process id");
-  if (const auto sent = io::send_signal(pid, number); !sent) {
-    return fail(fmt::format("process {} of {}: {}", pid, file, sent.error().describe()));
+  const auto pid = running_process(file);
+  if (!pid) return fail(pid.error().describe());
+  if (const auto sent = io::send_signal(*pid, number); !sent) {
+    return fail(fmt::format("process {} of {}: {}", *pid, file, sent.error().describe()));
   }
   return kOk;
 }

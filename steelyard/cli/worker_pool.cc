@@ -82,6 +82,11 @@ WorkerPool::WorkerPool(io::Reactor& control, const model::Slots& slots, proxy::P
 
 WorkerPool::~WorkerPool() = default;
 
+void WorkerPool::end() {
+  drain(base::TimePoint{}, base::TimePoint{});
+  while (!gone()) control_.run_turn(base::TimePoint::max());
+}
+
 std::uint32_t WorkerPool::workers() const noexcept { return options_.workers; }
 
 base::Result<void> WorkerPool::start() {

@@ -53,6 +53,8 @@ class WorkerPool {
   void remove_listener(const base::Address& address);  // on all workers
   void drain(base::TimePoint idle_until, base::TimePoint limit);
 
+  void end();  // at once, and waits for it; not from inside a callback of `control`
+
   [[nodiscard]] std::uint32_t workers() const noexcept;
   [[nodiscard]] bool gone() const noexcept { return alive_ == 0; }
   // Of all workers, readable while they run; empty for one that never started.

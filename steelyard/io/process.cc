@@ -1,8 +1,10 @@
 #include "steelyard/io/process.h"
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,6 +19,17 @@ unsigned long raise_descriptor_limit() noexcept {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
   (void)::getrlimit(RLIMIT_NOFILE, &limit);
   return limit.rlim_cur;
+}
+
+std::string program_of(int pid) {
+  const std::string link = "/proc/" + std::to_string(pid) + "/exe";
+  std::array<char, 4096> target{};
+  const auto size = ::readlink(link.c_str(), target.data(), target.size());
+  std::string out(target.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  // After an upgrade the file that still runs has lost its name.
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (out.ends_with(kDeleted)) out.resize(out.size() - kDeleted.size());
+  return out;
 }
 
 base::Result<void> send_signal(int pid, int number) {

@@ -110,7 +110,7 @@ TEST_F(Commands, ExitCodesTellUseFromConfigurationFromSuccess) {
 
 TEST_F(Commands, AnUnknownCommandGetsTheNearestOne) {
   EXPECT_EQ(run("chek x.yaml").err,
-            "steelyard: there is no command \"chek\", did you mean \"check\"?; see steelyard "
+            "steelyard: there is no command \"chek\", did you mean \"check\"; see steelyard "
             "--help\n");
   EXPECT_NE(run("rnu").err.find("did you mean \"run\""), std::string::npos);
   EXPECT_EQ(run("zzzzzz").err, "steelyard: there is no command \"zzzzzz\"; see steelyard --help\n");

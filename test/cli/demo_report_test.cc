@@ -45,6 +45,12 @@ TEST(DemoReport, TheLastDecisionIsCutAtTheWidthAndNeverInsideACharacter) {
   EXPECT_NE(render_table(std::span(&row, 1), 140).find("usable short\n"), std::string::npos);
 }
 
+TEST(DemoReport, LastLinesFitTheirRows) {
+  EXPECT_EQ(last_lines("one\ntwo\nthree four\n", 2, 6), "two\nthree…\n");
+  EXPECT_EQ(last_lines("one\n", 5, 80), "one\n");
+  EXPECT_EQ(last_lines("one\n", 0, 80), "");
+}
+
 TEST(DemoReport, TheSummarySaysHowFarTheSidesAreApart) {
   DemoStats ours;
   DemoStats fixed;
