@@ -33,6 +33,8 @@ void fill_names(Document& document) {
 
 Loaded load(std::string_view text, std::string_view file_name) {
   Loaded out{.file = std::string(file_name), .document = std::nullopt, .problems = {}};
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const auto tree = parse_yaml(text, out.problems);
   if (!tree) return out;
   auto document = schema::read<Document>(*tree, out.problems);

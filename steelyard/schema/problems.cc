@@ -5,6 +5,27 @@
 #include "steelyard/base/nearest.h"
 
 namespace steelyard::schema {
+namespace {
+
+// Names come from the file as they are; a message must stay one line and must not steer a terminal.
+std::string printable(std::string text) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (std::none_of(text.begin(), text.end(), control)) return text;
+  std::string out;
+  for (const char c : text) {
+    if (!control(c)) {
+      out += c;
+      continue;
+    }
+    out += "\\x";
+    out += kDigits[static_cast<unsigned char>(c) >> 4];
+    out += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return out;
+}
+
+}  // namespace
 
 void Problems::add(Problem problem) {
   const auto after =
@@ -15,11 +36,11 @@ void Problems::add(Problem problem) {
 
 void Problems::error(Place place, std::string_view path, std::string text) {
   ++errors_;
-  add({place, std::string(path), std::move(text), false});
+  add({place, printable(std::string(path)), printable(std::move(text)), false});
 }
 
 void Problems::warn(Place place, std::string_view path, std::string text) {
-  add({place, std::string(path), std::move(text), true});
+  add({place, printable(std::string(path)), printable(std::move(text)), true});
 }
 
 std::string Problems::render(std::string_view file) const {

@@ -92,6 +92,14 @@ TEST(Load, GivesNoDocumentWhenAnythingIsWrong) {
   EXPECT_EQ(loaded.report(), "f:7:1: unknown key \"workrs\", did you mean \"workers\"?\n");
 }
 
+TEST(Load, AByteOrderMarkIsNoMistakeAndControlBytesAreShownAsText) {
+  EXPECT_TRUE(load("\xef\xbb\xbf" + std::string(kSixLines), "f").ok());
+  const auto loaded = load(std::string(kSixLines) + "\"a\\e[31m\\n\": 1\n", "f");
+  EXPECT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.report().find('\x1b'), std::string::npos);
+  EXPECT_NE(loaded.report().find("\\x1b[31m\\x0a"), std::string::npos) << loaded.report();
+}
+
 TEST(Load, GivesADocumentBesideWarnings) {
   const auto loaded = load(std::string(kSixLines) + "  spare: { nodes: [127.0.0.1:8083] }\n", "f");
   EXPECT_TRUE(loaded.ok());
