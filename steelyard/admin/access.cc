@@ -111,7 +111,8 @@ std::optional<Refusal> Access::read(const Caller& caller) const {
   }
   if (!caller.origin.empty()) {
     const auto scheme = caller.origin.find("://");
-    if (scheme == std::string_view::npos || !host_known(caller.origin.substr(scheme + 3))) {
+    if (scheme == std::string_view::npos ||
+        lower(caller.origin.substr(scheme + 3)) != lower(caller.host)) {
       return Refusal{403, "Origin \"" + std::string(caller.origin) + "\" is refused"};
     }
   }

@@ -37,8 +37,8 @@ base::Result<std::string> text_of(const std::string& key, const Json& value) {
 base::Result<double> weight_of(const Json& value) {
   if (!value.is_number()) return bad("\"weight\" must be a number");
   const auto weight = value.get<double>();
-  if (!std::isfinite(weight) || weight < 0 || weight > kMaxWeight) {
-    return bad("\"weight\" must be from 0 (drain) to 1000000");
+  if (!std::isfinite(weight) || weight > kMaxWeight || (weight != 0 && weight < kMinWeight)) {
+    return bad("\"weight\" must be 0 (drain), or from 0.001 to 1000000");
   }
   return weight;
 }

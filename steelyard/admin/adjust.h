@@ -22,6 +22,7 @@ struct Adjustment {
   base::Duration expires = std::chrono::hours(1);
 };
 
+inline constexpr double kMinWeight = 1e-3;
 inline constexpr double kMaxWeight = 1e6;
 
 // kInvalid with what is wrong and where.

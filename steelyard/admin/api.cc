@@ -80,7 +80,13 @@ constexpr std::string_view kIndex =
     "  GET  /metrics                     for Prometheus\n"
     "  GET  /healthz /readyz\n"
     "  POST /api/v1/drivers/NAME/resume  let a stopped driver try again, with X-API-Key\n"
-    "  POST /api/adjust-weight           {\"node\": \"node-a\", \"weight\": 4}, with X-API-Key\n";
+    "  DELETE /api/v1/upstreams/NAME/nodes/NODE/override  ends an override, with X-API-Key\n"
+    "  POST /api/adjust-weight           sets one: base units, 0 drains; for an hour unless it "
+    "says\n"
+    "       curl -H 'X-API-Key: KEY' -H 'Content-Type: application/json' \\\n"
+    "            -d '{\"node\": \"node-a\", \"weight\": 4, \"reason\": \"canary\", \"expires\": "
+    "\"30m\"}' \\\n"
+    "            http://127.0.0.1:9180/api/adjust-weight\n";
 
 }  // namespace
 

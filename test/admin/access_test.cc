@@ -36,7 +36,9 @@ TEST(Access, PagesOfOtherOriginsAreRefused) {
   EXPECT_EQ(access.read({"localhost", "http://evil.example.test", "", peer})->status, 403);
   EXPECT_EQ(access.read({"localhost", "null", "", peer})->status, 403);
   EXPECT_EQ(access.read({"localhost", "", "cross-site", peer})->status, 403);
-  EXPECT_FALSE(access.read({"localhost", "http://localhost:9180", "same-origin", peer}));
+  EXPECT_FALSE(access.read({"localhost:9180", "http://localhost:9180", "same-origin", peer}));
+  EXPECT_EQ(access.read({"localhost:9180", "http://localhost:1", "", peer})->status, 403)
+      << "another port is another origin";
 }
 
 TEST(Access, WritesNeedAKeyAndAnAllowedNetwork) {
