@@ -3,6 +3,11 @@
 #include "steelyard/weigh/words.h"
 
 namespace steelyard::weigh {
+namespace {
+
+constexpr double kLeastRate = 0.2;  // a second; guess: the floor's trickle on a quiet upstream
+
+}  // namespace
 
 void Capacity::wish(std::span<const View> nodes, base::TimePoint now, std::span<Wish> out) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -29,6 +34,12 @@ void Capacity::wish(std::span<const View> nodes, base::TimePoint now, std::span<
     if (used <= 0 || rate <= 0) {
       if (node.explain)
         wish.why = rate <= 0 ? "no traffic to measure" : "utilisation 0 says nothing";
+      continue;
+    }
+    // The quotient of two fading averages is noise: a node that is all but idle keeps its weight.
+    if (rate < kLeastRate) {
+      wish.hold = true;
+      if (node.explain) wish.why = "too little traffic to measure, under 1 in 5 s";
       continue;
     }
     const double errors = seen.error_rate ? seen.error_rate->value : 0;
