@@ -22,11 +22,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+// A beginning of at least this many letters is near, however much is missing.
+constexpr std::size_t kShortest = 4;
+
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
   std::string_view best;
   std::size_t best_distance = static_cast<std::size_t>(-1);
   for (const auto candidate : known) {
-    const auto distance = edit_distance(word, candidate);
+    const bool shortened = word.size() >= kShortest && candidate.starts_with(word);
+    const auto distance = shortened ? 1 : edit_distance(word, candidate);
     const auto limit = (std::max(word.size(), candidate.size()) + 2) / 3;
     if (distance <= limit && distance < best_distance) {
       best = candidate;

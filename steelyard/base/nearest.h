@@ -1,8 +1,9 @@
 // The nearest known word to a mistyped one, for "did you mean".
 //
 // Optimal string alignment distance (insert, delete, replace, swap neighbours each cost 1); a
-// candidate counts as near when its distance is at most a third of the longer word, rounded up.
-// Cost: O(words × length²), for error paths only.
+// candidate counts as near when its distance is at most a third of the longer word, rounded up, or
+// it begins with the word (of at least four letters). Cost: O(words × length²), for error paths
+// only.
 #pragma once
 
 #include <span>
