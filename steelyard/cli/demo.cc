@@ -66,8 +66,9 @@ class Screen {
       const auto table = render_table(rows, columns);
       const std::size_t used = 4 + static_cast<std::size_t>(std::ranges::count(table, '\n'));
       const auto free_rows = io::terminal_rows() > used ? io::terminal_rows() - used : 0;
-      fmt::print("\x1b[H\x1b[JSteelyard demo, {:.0f} s · {}\nhttp://{}/api/v1/upstreams\n\n{}\n{}",
-                 base::seconds(since), note_, engine_.admin_address().to_text(), table,
+      const auto title = fmt::format("Steelyard demo, {:.0f} s · {}", base::seconds(since), note_);
+      fmt::print("\x1b[H\x1b[J{}http://{}/api/v1/upstreams\n\n{}\n{}",
+                 last_lines(title, 1, columns), engine_.admin_address().to_text(), table,
                  last_lines(recent_, free_rows > 0 ? free_rows - 1 : 0, columns));
     }
     std::fflush(stdout);
