@@ -36,9 +36,9 @@ void Capacity::wish(std::span<const View> nodes, base::TimePoint now, std::span<
         wish.why = rate <= 0 ? "no traffic to measure" : "utilisation 0 says nothing";
       continue;
     }
-    // The quotient of two fading averages is noise: a node that is all but idle keeps its weight.
+    // The quotient of two fading averages is noise: a node that is all but idle is unknown, not
+    // held, so that one at its floor on a quiet upstream is not locked out.
     if (rate < kLeastRate) {
-      wish.hold = true;
       if (node.explain) wish.why = "too little traffic to measure, under 1 in 5 s";
       continue;
     }

@@ -45,6 +45,13 @@ TEST(Capacity, NeedsARateAndAUtilisationAboveZero) {
   for (const Wish& wish : wishes) EXPECT_FALSE(wish.known || wish.hold) << wish.why;
 }
 
+TEST(Capacity, NextToNoTrafficIsNoEvidence) {
+  auto law = capacity();
+  const auto wishes = law.ask({1, 1}, {node(8.81e-109, 7.1e-111, 0), node(0.25, 0.01, 0)}, at(0));
+  EXPECT_FALSE(wishes[0].known || wishes[0].hold) << "unknown: neither noise nor locked out";
+  EXPECT_TRUE(wishes[1].known);
+}
+
 TEST(Capacity, HoldsANodeForTenSecondsAlsoAfterASilence) {
   auto law = capacity({});
   EXPECT_TRUE(law.ask({1}, {node(100, 0.5, 0)}, at(0))[0].hold);
