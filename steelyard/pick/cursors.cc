@@ -7,8 +7,6 @@
 namespace steelyard::pick {
 
 void Cursors::adopt(const Table& table, base::Rng& rng) {
-  if (number_ == table.model->number) return;
-  number_ = table.model->number;
   auto before = std::exchange(entries_, {});
   std::sort(before.begin(), before.end(),
             [](const Entry& a, const Entry& b) { return a.upstream < b.upstream; });
@@ -31,7 +29,7 @@ void Cursors::adopt(const Table& table, base::Rng& rng) {
 
 std::optional<Index> Cursors::pick(const Table& table, std::size_t upstream, const Input& in,
                                    base::Rng& rng) noexcept {
-  assert(number_ == table.model->number);
+  assert(upstream < entries_.size() && entries_[upstream].kind == table.kinds[upstream]);
   return table.pickers[upstream]->pick(in, *entries_[upstream].cursor, rng);
 }
 

@@ -19,7 +19,7 @@ namespace steelyard::pick {
 
 class Cursors {
  public:
-  // Nothing happens for the number adopted last. Allocates; not on the request path.
+  // Allocates; not on the request path. O(upstreams × log upstreams).
   void adopt(const Table& table, base::Rng& rng);
 
   // `upstream`: place in table.model->upstreams, of the Table adopted last.
@@ -33,7 +33,6 @@ class Cursors {
     std::unique_ptr<Cursor> cursor;
   };
   std::vector<Entry> entries_;  // in the order of the Table's upstreams
-  std::optional<std::uint64_t> number_;
 };
 
 }  // namespace steelyard::pick

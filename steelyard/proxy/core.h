@@ -85,7 +85,7 @@ class Core final : io::TimerEvents {
   const Record* record = nullptr;  // of this turn
   std::uint64_t record_number = 0;
   Generations generations;
-  request::Cursors cursors;
+  pick::Cursors cursors;
   NodePools pools;
   DeferredQueue deferred;
 

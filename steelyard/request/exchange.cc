@@ -35,8 +35,7 @@ std::optional<pick::Index> Exchange::choose(const Place& place, std::optional<st
   const auto& nodes = place.table.model->upstreams[upstream].nodes;
   for (;;) {
     const pick::Input input{place.slots, std::span(tried.data(), count), key_};
-    const auto at =
-        place.table.pickers[upstream]->pick(input, place.cursors.at(upstream), place.rng);
+    const auto at = place.cursors.pick(place.table, upstream, input, place.rng);
     if (!at) return std::nullopt;
     if (auto taken = model::InFlight::acquire(place.slots.line(nodes[*at].ref))) {
       token = std::move(*taken);

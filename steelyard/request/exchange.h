@@ -41,8 +41,8 @@
 #include "steelyard/base/time.h"
 #include "steelyard/model/slots.h"
 #include "steelyard/model/table.h"
+#include "steelyard/pick/cursors.h"
 #include "steelyard/pick/table.h"
-#include "steelyard/request/cursors.h"
 #include "steelyard/request/options.h"
 #include "steelyard/request/reason.h"
 
@@ -57,7 +57,7 @@ struct Policy {
 struct Place {
   const pick::Table& table;
   std::optional<std::uint32_t> upstream;
-  Cursors& cursors;
+  pick::Cursors& cursors;
   const model::Slots& slots;
   std::uint32_t worker = 0;
   base::Rng& rng;

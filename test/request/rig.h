@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "steelyard/base/rng.h"
+#include "steelyard/pick/cursors.h"
 #include "steelyard/pick/table.h"
-#include "steelyard/request/cursors.h"
 #include "steelyard/request/exchange.h"
 
 namespace steelyard::request::testing {
@@ -64,7 +64,7 @@ struct Rig {
   bool panic = false;
   bool gone = false;
   std::shared_ptr<const pick::Table> table;
-  Cursors cursors;
+  pick::Cursors cursors;
   base::Rng rng{7};
 };
 
