@@ -28,7 +28,8 @@ TEST(Nearest, FindsTheKeyThatWasMeant) {
   for (const auto& row :
        {Row{"one letter less", "intervl", "interval"}, Row{"letters swapped", "tiemout", "timeout"},
         Row{"the word itself", "fall", "fall"}, Row{"two wrong of four is too far", "mosh", ""},
-        Row{"nothing alike", "listeners", ""}, Row{"empty", "", ""}, Row{"only its beginning", "inter", "interval"}}) {
+        Row{"nothing alike", "listeners", ""}, Row{"empty", "", ""},
+        Row{"only its beginning", "inter", "interval"}}) {
     EXPECT_EQ(nearest(row.word, kKeys), row.want) << row.name;
   }
   EXPECT_EQ(nearest("x", {}), "");
