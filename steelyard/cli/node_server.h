@@ -37,9 +37,6 @@ class NodeServer final : io::TimerEvents {
   ~NodeServer();
 
   void set_faults(const ServiceFaults& faults);
-  [[nodiscard]] std::uint64_t served() const noexcept { return served_; }
-  // Stops taking connections; `stopped` runs when all are gone.
-  void drain(std::function<void()> stopped) { server_->drain(std::move(stopped)); }
 
  private:
   void handle(const wire::Request& request, wire::Reply reply);
