@@ -1,7 +1,6 @@
 #include "steelyard/admin/access.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace steelyard::admin {
 namespace {
@@ -32,50 +31,18 @@ base::Error bad(std::string_view text, std::string_view why) {
 
 constexpr std::string_view kMappedPrefix("\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
 
-bool is_mapped(const base::Address& address) {
-  return address.family() == base::Address::Family::kV6 &&
-         std::equal(kMappedPrefix.begin(), kMappedPrefix.end(), address.ip().begin(),
-                    [](char c, std::uint8_t b) { return static_cast<std::uint8_t>(c) == b; });
+// An IPv4 address that came as the IPv6 form of itself, as IPv4; others as they are.
+base::Address unmapped(const base::Address& address) {
+  const auto& ip = address.ip();
+  if (address.family() != base::Address::Family::kV6 ||
+      !std::equal(kMappedPrefix.begin(), kMappedPrefix.end(), ip.begin(),
+                  [](char c, std::uint8_t b) { return static_cast<std::uint8_t>(c) == b; })) {
+    return address;
+  }
+  return base::Address::v4({ip[12], ip[13], ip[14], ip[15]}, address.port());
 }
 
 }  // namespace
-
-base::Result<Network> Network::parse(std::string_view text) {
-  const auto slash = text.find('/');
-  const auto host = text.substr(0, slash);
-  const bool v6 = host.find(':') != std::string_view::npos;
-  const auto address =
-      base::Address::parse(v6 ? "[" + std::string(host) + "]:1" : std::string(host) + ":1");
-  if (!address || host == "localhost") {
-    return bad(text, "is not a network, write it as 10.0.0.0/8 or 2001:db8::/32");
-  }
-  Network out;
-  out.network_ = address.value();
-  const unsigned most = v6 ? 128 : 32;
-  out.prefix_ = most;
-  if (slash != std::string_view::npos) {
-    const auto digits = text.substr(slash + 1);
-    const auto [end, failed] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), out.prefix_);
-    if (failed != std::errc{} || end != digits.data() + digits.size() || out.prefix_ > most) {
-      return bad(text, "needs a prefix length from 0 to " + std::to_string(most));
-    }
-  }
-  return out;
-}
-
-bool Network::holds(const base::Address& address) const noexcept {
-  std::size_t skip = 0;
-  if (address.family() != network_.family()) {
-    if (network_.family() != base::Address::Family::kV4 || !is_mapped(address)) return false;
-    skip = kMappedPrefix.size();
-  }
-  for (unsigned bit = 0; bit < prefix_; ++bit) {
-    const auto mask = static_cast<std::uint8_t>(0x80U >> (bit % 8));
-    if ((network_.ip()[bit / 8] & mask) != (address.ip()[skip + bit / 8] & mask)) return false;
-  }
-  return true;
-}
 
 base::Result<Access> Access::make(const Options& options) {
   Access out;
@@ -85,8 +52,8 @@ base::Result<Access> Access::make(const Options& options) {
     out.keys_.push_back({key.name, *digest});
   }
   for (const auto& text : options.allow) {
-    auto network = Network::parse(text);
-    if (!network) return network.error();
+    auto network = request::Network::parse(text);
+    if (!network) return bad(text, network.error().text);
     out.networks_.push_back(*network);
   }
   for (const auto& host : options.hosts) out.hosts_.push_back(lower(host));
@@ -122,7 +89,8 @@ std::optional<Refusal> Access::read(const Caller& caller) const {
 std::optional<Refusal> Access::write(const Caller& caller, std::string_view key,
                                      std::string& author) const {
   if (auto refusal = read(caller)) return refusal;
-  if (std::ranges::none_of(networks_, [&](const Network& n) { return n.holds(caller.peer); })) {
+  const auto peer = unmapped(caller.peer);
+  if (std::ranges::none_of(networks_, [&](const auto& network) { return network.holds(peer); })) {
     return Refusal{403, "address " + caller.peer.ip_text() + " is outside admin.allow"};
   }
   if (key.empty()) {

@@ -16,19 +16,9 @@
 #include "steelyard/base/address.h"
 #include "steelyard/base/result.h"
 #include "steelyard/io/crypto.h"
+#include "steelyard/request/network.h"
 
 namespace steelyard::admin {
-
-// An IPv4 or IPv6 network, "10.0.0.0/8". An IPv4 network also holds the IPv4-mapped IPv6 form.
-class Network {
- public:
-  static base::Result<Network> parse(std::string_view text);
-  [[nodiscard]] bool holds(const base::Address& address) const noexcept;
-
- private:
-  base::Address network_;
-  unsigned prefix_ = 0;
-};
 
 struct Caller {
   std::string_view host;        // Host field
@@ -48,6 +38,7 @@ class Access {
 
   // Nothing: may read.
   [[nodiscard]] std::optional<Refusal> read(const Caller& caller) const;
+  // An IPv4 network also holds the IPv4-mapped IPv6 form of its addresses.
   // 401 without a key or with a wrong one, 403 from outside the networks. On success `author` gets
   // the key's name.
   [[nodiscard]] std::optional<Refusal> write(const Caller& caller, std::string_view key,
@@ -60,7 +51,7 @@ class Access {
   };
   [[nodiscard]] bool host_known(std::string_view host) const;
   std::vector<Key> keys_;
-  std::vector<Network> networks_;
+  std::vector<request::Network> networks_;
   std::vector<std::string> hosts_;
 };
 

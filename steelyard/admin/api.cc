@@ -77,6 +77,7 @@ constexpr std::string_view kIndex =
     "  GET  /api/v1/upstreams            weights, shares, states, reasons\n"
     "  GET  /api/v1/decisions?node=NAME  what moved and why, newest first\n"
     "  GET  /api/v1/drivers              what was applied to other balancers\n"
+    "  GET  /api/v1/process              supervisor, engines, crashes, upgrades, configuration\n"
     "  GET  /metrics                     for Prometheus\n"
     "  GET  /healthz /readyz\n"
     "  POST /api/v1/drivers/NAME/resume  let a stopped driver try again, with X-API-Key\n"
@@ -136,6 +137,9 @@ wire::Response Api::read(const wire::Request& request) {
   if (path == "/api/v1/drivers") {
     return wire::Response::json(200, drivers_json(host_.drivers(), now()));
   }
+  if (path == "/api/v1/process") {
+    return wire::Response::json(200, process_json(host_.process(), now()));
+  }
   if (path == "/metrics") return metrics();
   if (path == "/healthz") return wire::Response::text(200, "ok\n");
   if (path == "/readyz") {
@@ -175,7 +179,7 @@ wire::Response Api::decisions(const wire::Request& request) {
 
 wire::Response Api::metrics() {
   Exposition out;
-  write_upstream_metrics(out, brain_.views(reactor_.now()), reactor_.now());
+  write_upstream_metrics(out, brain_.views(reactor_.now()), brain_.gone(), reactor_.now());
   host_.write_metrics(out);
   return wire::Response::text(200, std::move(out).take(), std::string(Exposition::kContentType));
 }

@@ -2,9 +2,12 @@
 //
 //   GET    /api/v1/upstreams[/NAME]      weights, shares, states, reasons
 //   GET    /api/v1/decisions             newest first; ?upstream= &node= &limit= (1 to 1000)
-//   GET    /api/v1/drivers               what was written into other balancers, and what was read
-//   back POST   /api/adjust-weight            an override; X-API-Key, JSON DELETE
-//   /api/v1/upstreams/U/nodes/N/override GET    /metrics /healthz /readyz
+//   GET    /api/v1/drivers               what was written into other balancers, and read back
+//   GET    /api/v1/process               supervisor, engines, crashes, upgrades, configuration
+//   POST   /api/adjust-weight            an override; X-API-Key, JSON
+//   DELETE /api/v1/upstreams/U/nodes/N/override
+//   POST   /api/v1/drivers/U/resume
+//   GET    /metrics /healthz /readyz
 //
 // A write returns when every worker has the new Table: 200; when a worker has been silent for 1 s,
 // 202 naming it. Threads: control. The Host and the Brain outlive the Api.
@@ -18,6 +21,7 @@
 #include "steelyard/admin/access.h"
 #include "steelyard/admin/exposition.h"
 #include "steelyard/admin/json.h"
+#include "steelyard/admin/process.h"
 #include "steelyard/control/brain.h"
 #include "steelyard/io/reactor.h"
 #include "steelyard/wire/server.h"
@@ -40,6 +44,7 @@ class Host {
   virtual bool resume_driver(std::string_view upstream) = 0;  // false: there is none
   [[nodiscard]] virtual Ready ready() = 0;
   [[nodiscard]] virtual UpstreamsBody numbers() const = 0;
+  [[nodiscard]] virtual ProcessView process() = 0;
 
  protected:
   ~Host() = default;

@@ -62,7 +62,9 @@ Json node_of(const NodeView& node, const Now& now) {
            {"share_seen", nullptr},
            {"rate", node.rate},
            {"in_flight", node.in_flight},
+           {"limit", node.limit > 0 ? Json(node.limit) : Json(nullptr)},
            {"pooled", node.pooled},
+           {"pool_advice", node.pool_advice ? Json(*node.pool_advice) : Json(nullptr)},
            {"ejections", node.ejections},
            {"override", override_of(node, now)}};
   if (node.share_seen) out["share_seen"] = *node.share_seen;

@@ -84,7 +84,7 @@ void signals(Exposition& out, Views views, base::TimePoint now) {
   });
 }
 
-void traffic(Exposition& out, Views views) {
+void traffic(Exposition& out, Views views, const control::Counts& gone) {
   using control::Counts;
   static constexpr std::string_view kGone = "(gone)";
   const auto each_counts =
@@ -93,9 +93,11 @@ void traffic(Exposition& out, Views views) {
           for (const auto& n : u.nodes) visit(u.name, n.name, n.counts);
           if (u.gone.attempts != 0) visit(u.name, kGone, u.gone);
         }
+        if (gone.attempts != 0) visit(std::string(kGone), kGone, gone);
       };
   out.family("upstream_attempts_total", "counter",
-             "Attempts that ended, by result; nodes that left count under \"(gone)\".");
+             "Attempts that ended, by result; nodes that left count under \"(gone)\", "
+             "all of upstreams that left under upstream \"(gone)\".");
   each_counts([&](const std::string& u, std::string_view n, const Counts& c) {
     out.sample({{"upstream", u}, {"node", n}, {"result", "success"}}, c.successes);
     out.sample({{"upstream", u}, {"node", n}, {"result", "failure"}}, c.failures);
@@ -118,6 +120,18 @@ void traffic(Exposition& out, Views views) {
   each_node(views, [&](const UpstreamView& u, const NodeView& n) {
     out.sample({{"upstream", u.name}, {"node", n.name}}, std::uint64_t{n.in_flight});
   });
+  out.family("upstream_inflight_limit", "gauge",
+             "Attempts that a node takes at once by `limits`; with gradient it moves. None without "
+             "a limit.");
+  each_node(views, [&](const UpstreamView& u, const NodeView& n) {
+    if (n.limit > 0) out.sample({{"upstream", u.name}, {"node", n.name}}, n.limit);
+  });
+  out.family("upstream_base_latency_seconds", "gauge",
+             "Latency over the long run that a gradient limit goes by, mean of the workers.");
+  each_node(views, [&](const UpstreamView& u, const NodeView& n) {
+    if (!n.base_latency) return;
+    out.sample({{"upstream", u.name}, {"node", n.name}}, base::seconds(*n.base_latency));
+  });
   out.family("upstream_pooled_connections", "gauge", "Idle connections kept to a node.");
   each_node(views, [&](const UpstreamView& u, const NodeView& n) {
     out.sample({{"upstream", u.name}, {"node", n.name}}, n.pooled);
@@ -126,11 +140,12 @@ void traffic(Exposition& out, Views views) {
 
 }  // namespace
 
-void write_upstream_metrics(Exposition& out, Views views, base::TimePoint now) {
+void write_upstream_metrics(Exposition& out, Views views, const control::Counts& gone,
+                            base::TimePoint now) {
   weights(out, views);
   states(out, views);
   signals(out, views, now);
-  traffic(out, views);
+  traffic(out, views, gone);
 }
 
 }  // namespace steelyard::admin

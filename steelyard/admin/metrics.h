@@ -9,8 +9,8 @@
 
 namespace steelyard::admin {
 
-// Each family once, over all upstreams.
+// Each family once, over all upstreams; `gone` are the counts of those that left.
 void write_upstream_metrics(Exposition& out, std::span<const control::UpstreamView> views,
-                            base::TimePoint now);
+                            const control::Counts& gone, base::TimePoint now);
 
 }  // namespace steelyard::admin

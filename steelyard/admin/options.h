@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "steelyard/base/address.h"
+#include "steelyard/request/network.h"
 #include "steelyard/schema/field.h"
 
 namespace steelyard::admin {
@@ -50,9 +51,27 @@ struct Options {
                       "Networks that may change weights, as address/prefix."),
         schema::field("hosts", &Options::hosts,
                       "Further names that a request's Host may have, beside loopback names and "
-                      "addresses.")};
+                      "addresses.",
+                      schema::spelled(schema::Form::kHost))};
   }
   void check(schema::Faults& faults) const {
+    for (const auto& text : allow) {
+      if (const auto network = request::Network::parse(text); !network) {
+        faults.error("allow", "names \"" + text + "\", which " + network.error().text);
+      }
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const auto key = "keys[" + std::to_string(i) + "]";
+        const auto first = "keys[" + std::to_string(j) + "]";
+        if (keys[i].name == keys[j].name) {
+          faults.error(key + ".name", "is \"" + keys[i].name + "\", as that of " + first);
+        }
+        if (schema::same_word(keys[i].sha256, keys[j].sha256)) {
+          faults.error(key + ".sha256", "is that of " + first + " too: each key has one user");
+        }
+      }
+    }
     if (!address.is_loopback()) {
       faults.error("address",
                    "is not a loopback address; beyond loopback the API would need TLS and tokens "

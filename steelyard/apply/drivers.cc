@@ -18,10 +18,12 @@ base::Error wrong(std::string text) {
   return {.code = base::Code::kInvalid, .origin = base::Origin::kOperator, .text = std::move(text)};
 }
 
-base::Result<void> check(const std::vector<Drivers::Target>& targets) {
+}  // namespace
+
+base::Result<void> Drivers::check(const std::vector<Target>& targets) {
   std::set<std::string_view> upstreams;
   std::map<std::string_view, std::string_view> files;
-  std::map<std::string_view, const Drivers::Target*> lanes;
+  std::map<std::string_view, const Target*> lanes;
   for (const auto& t : targets) {
     if (!t.options.nginx) continue;
     const NginxOptions& o = *t.options.nginx;
@@ -42,8 +44,6 @@ base::Result<void> check(const std::vector<Drivers::Target>& targets) {
   }
   return {};
 }
-
-}  // namespace
 
 struct Drivers::Inside {
   Inside(io::Reactor& r, Events& e) : reactor(r), events(e) {}

@@ -35,6 +35,8 @@ class Drivers {
   Drivers(const Drivers&) = delete;
   Drivers& operator=(const Drivers&) = delete;
 
+  // Whether `configure` would take them.
+  [[nodiscard]] static base::Result<void> check(const std::vector<Target>& targets);
   // Errors: an upstream or a file named twice, two upstreams of one Nginx that differ in what they
   // must share (test, reload, gap, timeouts). Then nothing has changed.
   base::Result<void> configure(const std::vector<Target>& targets);

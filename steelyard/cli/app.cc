@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "steelyard/base/nearest.h"
 #include "steelyard/cli/command.h"
+#include "steelyard/config/load.h"
+#include "steelyard/schema/form.h"
 #include "steelyard/schema/scalar.h"
 
 namespace steelyard::cli {
@@ -18,26 +22,95 @@ constexpr std::string_view kExamples =
     "  steelyard check steelyard.yaml && steelyard run steelyard.yaml\n"
     "  steelyard demo --seconds 90\n";
 
+// An option that takes one of an enum's words, in either case. CLI11 has a check of its own, whose
+// message shows its inside.
+template <typename Enum>
+CLI::Option* add_word(CLI::App& app, const std::string& flag, std::optional<Enum>& into,
+                      const std::string& what) {
+  const auto take = [&into, flag](const std::string& text) {
+    std::vector<std::string_view> known;
+    for (const auto& name : schema_names(Enum{})) {
+      if (schema::same_word(name.text, text)) return void(into = name.value);
+      known.push_back(name.text);
+    }
+    const auto near = base::nearest(text, known);
+    throw CLI::ValidationError(
+        flag, fmt::format("must be one of {}, not \"{}\"{}", fmt::join(known, ", "), text,
+                          near.empty() ? "" : fmt::format(", did you mean \"{}\"", near)));
+  };
+  return app.add_option_function<std::string>(flag, take, what);
+}
+
+// At each comma; empty entries too, for whoever reads them to complain of.
+void split(std::string_view list, std::vector<std::string>& into) {
+  for (;;) {
+    const auto comma = list.find(',');
+    into.emplace_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return;
+    list.remove_prefix(comma + 1);
+  }
+}
+
 void add_config(CLI::App& app, ConfigFlags& flags) {
   app.add_option("file,-c,--config", flags.file,
                  "configuration file (default: $STEELYARD_CONFIG, then "
-                 "/etc/steelyard/steelyard.yaml)");
+                 "/etc/steelyard/steelyard.yaml)")
+      ->option_text("FILE");
+}
+
+CLI::App* add_run_options(CLI::App& app, RunFlags& flags, const std::string& name,
+                          const std::string& what) {
+  auto* sub = app.add_subcommand(name, what);
+  add_config(*sub, flags.config);
+  auto* to = sub->add_option_function<std::vector<std::string>>(
+                    "--to",
+                    [&flags](const std::vector<std::string>& lists) {
+                      for (const auto& list : lists) split(list, flags.config.to);
+                      if (lists.empty()) flags.config.to.emplace_back();  // `--to ""`
+                    },
+                    "nodes to balance over, without a file")
+                 ->allow_extra_args(false)  // a word behind it is a file, not a node
+                 ->option_text("HOST:PORT,...");
+  sub->add_option(
+         "--listen", flags.config.listen,
+         "with --to: where clients connect (default " + std::string(config::kDefaultListener) + ")")
+      ->needs(to)
+      ->option_text("ADDRESS");
+  sub->add_option("--workers", flags.workers, "worker threads, 1 to 1024 (default: as configured)")
+      ->check(CLI::Range(1, 1024))
+      ->option_text("NUMBER");
+  add_word(*sub, "--io", flags.io, "how workers talk to the kernel (default: as configured)")
+      ->option_text("auto|uring|epoll");
+  sub->add_option("--admin", flags.admin,
+                  "address of the admin API, on loopback (default: as configured)")
+      ->option_text("ADDRESS");
+  return sub;
 }
 
 void add_run(CLI::App& app, RunFlags& flags) {
-  auto* sub = app.add_subcommand("run", "Run the balancer in the foreground.");
-  add_config(*sub, flags.config);
-  auto* to = sub->add_option("--to", flags.config.to,
-                             "nodes as HOST:PORT,… to balance over, without a file")
-                 ->delimiter(',');
-  to->excludes("file");
-  sub->add_option("--listen", flags.config.listen, "with --to: where clients connect")->needs(to);
-  sub->add_option("--workers", flags.workers, "worker threads (default: as configured)")
-      ->check(CLI::Range(1, 256));
-  sub->add_option("--admin", flags.admin, "address of the admin API (default: as configured)");
+  auto* sub = add_run_options(app, flags, "run", "Run the balancer in the foreground.");
+  sub->add_flag("--single", flags.single,
+                "one process: no supervisor, so no restart after a crash and no upgrade");
+  sub->add_option("--resume", flags.resume)->group("");  // hidden: of an upgrade
   sub->footer(
-      "Signals: HUP reloads, TERM drains and stops (twice: at once), QUIT drains without limit.\n"
+      "Signals: HUP   reloads the configuration; a bad one changes nothing\n"
+      "         TERM  drains and stops (INT too; again after a second: at once)\n"
+      "         QUIT  drains without limit, and stops\n"
+      "         USR1  reopens log files\n"
+      "         USR2  upgrades to the program at the same path, without losing a connection\n"
+      "Two processes: the one that you start keeps the listening sockets and what was learned;\n"
+      "the engine that it starts does the work, and is started again when it crashes, with the\n"
+      "configuration that ran. GET /api/v1/process on the admin API tells what is going on.\n"
+      "A `run` after a kill -9 takes over the engine that serves on.\n"
       "Example: steelyard run --listen :8080 --to 127.0.0.1:8081,127.0.0.1:8082");
+}
+
+// Started by `run`; not for people, so not in the help.
+void add_engine(CLI::App& app, EngineFlags& flags) {
+  auto* sub = add_run_options(app, flags.run, "engine", "");
+  sub->add_option("--channel", flags.channel);
+  sub->add_flag("--protocol", flags.protocol);
+  sub->group("");
 }
 
 void add_check(CLI::App& app, CheckFlags& flags) {
@@ -110,6 +183,7 @@ int main(int argc, char** argv) {
   CLI::App app("Steelyard: a load balancer that moves its own weights, and says why.", "steelyard");
   app.footer(std::string(kExamples));
   RunFlags run_flags;
+  EngineFlags engine_flags;
   CheckFlags check_flags;
   DemoFlags demo_flags;
   NodeFlags node_flags;
@@ -124,9 +198,10 @@ int main(int argc, char** argv) {
   app.add_flag("-t", test, "check the configuration, as nginx does");
   app.add_flag("-q", check_flags.quiet, "with -t: only problems");
   app.add_option("-s", signal_flags.verb,
-                 "send reload, stop, quit or reopen to the process in pid_file");
+                 "send reload, stop, quit, reopen or upgrade to the process in pid_file");
   app.add_option("-c,--config", global.file, "configuration file, for -t and -s");
   add_run(app, run_flags);
+  add_engine(app, engine_flags);
   add_check(app, check_flags);
   add_demo(app, demo_flags);
   add_node(app, node_flags);
@@ -151,9 +226,18 @@ int main(int argc, char** argv) {
     if (flags.file.empty() && flags.to.empty()) flags.file = global.file;
   };
   if (app.got_subcommand("run")) {
+    if (!run_flags.config.to.empty() && !run_flags.config.file.empty()) {
+      fmt::print(stderr,
+                 "steelyard: there are nodes in --to and the file \"{}\": which one? Nodes are "
+                 "parted by commas; see steelyard run --help\n",
+                 run_flags.config.file);
+      return kUsage;
+    }
     apply_global(run_flags.config);
+    run_flags.program = argv[0];
     return run(run_flags);
   }
+  if (app.got_subcommand("engine")) return engine(engine_flags);
   if (app.got_subcommand("check")) {
     apply_global(check_flags.config);
     return check(check_flags);

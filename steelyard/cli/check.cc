@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "steelyard/cli/command.h"
+#include "steelyard/cli/plan.h"
+#include "steelyard/cli/preflight.h"
 #include "steelyard/cli/source.h"
-#include "steelyard/weigh/choose.h"
 
 namespace steelyard::cli {
 namespace {
@@ -28,18 +29,6 @@ std::string as_json(const Source& source) {
          "\n";
 }
 
-// What an operator wants to know beside "fine": which law will move each upstream's weights, and
-// why.
-void describe(const config::Document& document) {
-  for (const auto& [name, upstream] : document.upstreams) {
-    const auto choice =
-        weigh::choose(upstream.weigh.controller.name, upstream.sense.score.has_value());
-    fmt::print("upstream {}: {} nodes, picked by {}; weights by {}: {}\n", name,
-               upstream.nodes.size(), upstream.pick.name, choice.controller, choice.why);
-  }
-  fmt::print("fixed until restart: workers, pid_file, clients.max_head, clients.max_body\n");
-}
-
 }  // namespace
 
 int check(const CheckFlags& flags) {
@@ -51,7 +40,8 @@ int check(const CheckFlags& flags) {
     fmt::print("{}", config::manual());
     return kOk;
   }
-  const Source source = load_source(flags.config);
+  Source source = load_source(flags.config);
+  preflight(source);
   if (flags.json) {
     fmt::print("{}", as_json(source));
   } else {
@@ -63,7 +53,7 @@ int check(const CheckFlags& flags) {
     fmt::print(stderr, "steelyard: configuration file {} test {}\n", source.name,
                ok ? "is successful" : "failed");
   } else if (ok && !flags.quiet && !flags.json) {
-    describe(*source.document);
+    fmt::print("{}", plan_of(*source.document));
     fmt::print("{}: fine{}\n", source.name,
                source.warnings == 0 ? "" : fmt::format(", {} warnings", source.warnings));
   } else if (!ok && !flags.json) {

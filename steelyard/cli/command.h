@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "steelyard/io/options.h"
+
 namespace steelyard::cli {
 
 enum Exit : int {
@@ -28,10 +30,22 @@ struct ConfigFlags {
 
 struct RunFlags {
   ConfigFlags config;
-  unsigned workers = 0;  // 0: as configured
-  std::string admin;     // address of the admin API, over the configured one
+  unsigned workers = 0;           // 0: as configured
+  std::optional<io::Backend> io;  // nothing: as configured
+  std::string admin;              // address of the admin API, over the configured one
+  bool single = false;            // no supervisor: the engine in this process
+  int resume = -1;                // after an upgrade's exec: the descriptor that tells what was
+  std::string program;            // as it was called, for upgrades
 };
 int run(const RunFlags& flags);
+
+struct EngineFlags {
+  RunFlags run;
+  int channel = -1;       // descriptor of the channel to the supervisor
+  bool protocol = false;  // only say which supervisors it understands
+};
+int engine(const EngineFlags& flags);
+[[nodiscard]] std::string engine_protocol();
 
 struct CheckFlags {
   ConfigFlags config;

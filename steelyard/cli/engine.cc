@@ -1,11 +1,14 @@
 #include "steelyard/cli/engine.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
 #include <utility>
 
 #include "steelyard/cli/engine_setup.h"
 #include "steelyard/config/load.h"
+#include "steelyard/io/listener_set.h"
+#include "steelyard/io/process.h"
 #include "steelyard/io/socket.h"
 #include "steelyard/io/thread.h"
 #include "steelyard/pick/table.h"
@@ -44,42 +47,72 @@ Engine::~Engine() {
 }
 
 base::Result<void> Engine::start(const DocumentPtr& document) {
-  const auto workers =
-      document->proxy.workers != 0 ? document->proxy.workers : io::usable_processors();
+  auto io = io::choose_backend(document->proxy.io);
+  if (!io) return io.error();
+  if (auto done = reserve(*document); !done) return done;
+  make_parts(*document, std::move(*io));
+  Bound bound;
+  if (auto done = bind(*document, bound); !done) return done;
+  if (auto done = provider_.lease(); !done) return done;
+  leased_ = true;
+  if (auto done = take(document, bound); !done) return done;
+  restore();
+  run_tick();
+  if (auto started = pool_->start(); !started) return started;
+  serve(document, std::move(bound));
+  last_reload_ = io::wall_now();
+  provider_.ready();
+  return {};
+}
+
+// Every address first: they tell whether another balancer has them, and may bring us its workers.
+base::Result<void> Engine::reserve(const config::Document& document) {
+  for (const auto& listener : document.listeners) {
+    if (auto socket = provider_.listener(listener.address, 0); !socket) return socket.error();
+  }
+  Bound bound;
+  return bind_admin(document, bound);
+}
+
+void Engine::make_parts(const config::Document& document, io::BackendChoice io) {
+  const auto wanted =
+      document.proxy.workers != 0 ? document.proxy.workers : io::usable_processors();
+  const auto workers = provider_.workers(wanted);
+  if (workers != wanted) {
+    log_.event("workers_kept", {{"workers", fmt::format("{}", workers)},
+                                {"text", "their number is fixed until the supervisor's restart"}});
+  }
   std::size_t nodes = 0;
-  for (const auto& [name, upstream] : document->upstreams) nodes += upstream.nodes.size();
+  for (const auto& [name, upstream] : document.upstreams) nodes += upstream.nodes.size();
   // Twice: a reload that exchanges every node needs room for both until the workers are past it.
   const auto slots = std::max<std::size_t>(options_.slots, 2 * nodes + kSpareSlots);
   slots_ = std::make_unique<model::Slots>(static_cast<std::uint32_t>(slots), workers);
   brain_ = std::make_unique<control::Brain>(*slots_);
   publisher_ = std::make_unique<proxy::Publisher>(
       workers, [this](std::uint32_t worker) { pool_->wake(worker); });
+  access_ = std::make_unique<proxy::AccessLog>(workers);
   pool_ = std::make_unique<WorkerPool>(
       reactor_, *slots_, *publisher_,
-      WorkerPool::Options{workers, options_.seed, limits_of(*document)},
+      WorkerPool::Options{
+          .workers = workers,
+          .seed = options_.seed,
+          .limits = limits_of(document),
+          .io = std::move(io),
+          .access = access_.get(),
+          .most_clients = clients_for(io::raise_descriptor_limit(), workers),
+          .pulse = [this](std::uint32_t worker) { return provider_.pulse(worker + 1); }},
       static_cast<PoolEvents&>(*this));
   prober_ = std::make_unique<probe::Prober>(reactor_, static_cast<probe::SampleSink&>(*this),
                                             probe::ProberOptions{.seed = options_.seed});
   drivers_ = std::make_unique<apply::Drivers>(reactor_, static_cast<apply::Events&>(*this));
   timer_ = reactor_.timer(*this);
-
-  Bound bound;
-  if (auto done = bind(*document, bound); !done) return done;
-  if (auto done = take(document, bound); !done) return done;
-  if (const auto blob = provider_.state(); !blob.empty()) {
-    const auto bytes = std::as_bytes(std::span(blob.data(), blob.size()));
-    if (auto restored = brain_->restore(bytes, reactor_.now()); !restored) {
-      log_.event("state_ignored", {{"reason", restored.error().describe()}});
-    }
-  }
-  run_tick();
-  if (auto started = pool_->start(); !started) return started;
-  serve(document, std::move(bound));
-  last_reload_ = io::wall_now();
-  return {};
 }
 
 base::Result<void> Engine::reload(const DocumentPtr& document) {
+  if (!leased_) {
+    return base::Error{base::Code::kConflict, base::Origin::kUs, true,
+                       "another engine has the lease"};
+  }
   if (!settled()) {
     return base::Error{base::Code::kConflict, base::Origin::kUs, true,
                        "listeners of the last reload are still being emptied"};
@@ -131,7 +164,7 @@ base::Result<void> Engine::bind(const config::Document& document, Bound& bound) 
 
 base::Result<void> Engine::bind_admin(const config::Document& document, Bound& bound) {
   if (document_ != nullptr && document_->admin.address == document.admin.address) return {};
-  auto socket = io::listen_tcp(document.admin.address, {.backlog = 64, .reuse_port = false});
+  auto socket = provider_.listener(document.admin.address, io::ListenerSet::kAdmin);
   if (!socket) {
     auto error = socket.error();
     error.text = "admin: " + error.describe();
@@ -148,6 +181,7 @@ base::Result<void> Engine::bind_admin(const config::Document& document, Bound& b
 base::Result<void> Engine::take(const DocumentPtr& document, Bound& bound) {
   auto access = admin::Access::make(document->admin);
   if (!access) return access.error();
+  if (auto done = access_->configure(document->proxy.log); !done) return done;
   if (auto done = drivers_->configure(driver_targets(*document)); !done) return done;
   if (auto done = brain_->configure(config::brain_setup(*document), reactor_.now()); !done) {
     if (document_ != nullptr) (void)drivers_->configure(driver_targets(*document_));
@@ -160,7 +194,8 @@ base::Result<void> Engine::take(const DocumentPtr& document, Bound& bound) {
     api_->set_access(std::move(*access));
   }
   const auto number = config_ != nullptr ? config_->number + 1 : 1;
-  config_ = proxy::Config::make(number, document->proxy, document->listeners);
+  config_ = proxy::Config::make(number, document->proxy, document->listeners,
+                                config::rules_of(*document), pool_->workers());
   bound_ = bound.addresses;
   return {};
 }
@@ -183,20 +218,20 @@ void Engine::serve(const DocumentPtr& document, Bound bound) {
     }
   }
   if (bound.admin.valid()) {
-    server_ = std::make_unique<wire::Server>(
-        reactor_, wire::ServerOptions{}, [this](const wire::Request& request, wire::Reply reply) {
-          api_->handle(request, std::move(reply));
-        });
-    server_->listen(std::move(bound.admin));
     admin_bound_ = bound.admin_address;
+    open_admin(std::move(bound.admin));
   }
+  keep_sockets();
   aim_probes();
 }
 
 void Engine::keep_sockets() {
   std::vector<base::Address> kept;
   if (document_ != nullptr) {
-    for (const auto& listener : document_->listeners) kept.push_back(listener.address);
+    if (!draining_) {
+      for (const auto& listener : document_->listeners) kept.push_back(listener.address);
+    }
+    kept.push_back(document_->admin.address);
   }
   for (const auto& [address, worker] : stopping_) kept.push_back(address);
   provider_.keep_only(kept);
@@ -204,10 +239,16 @@ void Engine::keep_sockets() {
 
 void Engine::aim_probes() { prober_->set_targets(probe_targets(*document_, *brain_)); }
 
-void Engine::stop(base::Duration idle, base::Duration limit) {
-  draining_ = true;
-  const auto now = reactor_.now();
-  pool_->drain(now + idle, now + limit);
+void Engine::stop(base::Duration idle, base::Duration limit, base::Duration accept) {
+  if (!std::exchange(draining_, true)) {
+    for (const auto& listener : document_->listeners) {
+      for (std::uint32_t worker = 0; worker < pool_->workers(); ++worker) {
+        stopping_.emplace_back(listener.address, worker);
+      }
+    }
+  }
+  const auto from = reactor_.now() + accept;
+  pool_->drain(from + idle, from + limit, from);
 }
 
 void Engine::run_tick() {
@@ -219,13 +260,10 @@ void Engine::run_tick() {
   if (moved || reconfigured) publish(tick.table);
   if (moved) drivers_->want(*tick.table);
   tell(tick.decisions);
+  tell_log_health();
   publisher_->collect(now);
   brain_->workers_past(publisher_->table_taken());
-  if (moved || now - saved_ >= kSaveEvery) {
-    const auto blob = brain_->save(now);
-    provider_.put_state({reinterpret_cast<const char*>(blob.data()), blob.size()});
-    saved_ = now;
-  }
+  if (moved || now - saved_ >= kSaveEvery) save();
   next_tick_ = now + options_.tick;
   timer_->at(next_tick_);
 }
@@ -246,11 +284,23 @@ void Engine::tell(const std::vector<model::Decision>& decisions) {
   }
 }
 
-void Engine::on_time() noexcept { run_tick(); }
+void Engine::tell_log_health() {
+  const auto health = access_->changed_health();
+  if (!health) return;
+  log_.event(
+      health->failing ? "access_log_fails" : "access_log_recovered",
+      {{"file", document_ == nullptr ? "" : document_->proxy.log.file},
+       {"lost", fmt::format("{}", health->lost)},
+       {"text", health->failing ? std::strerror(health->error) : "lines are written again"}});
+}
+
+void Engine::on_time() noexcept {
+  if (leased_) run_tick();
+}
 
 void Engine::on_urgent() {
   const auto soon = reactor_.now() + kUrgentDelay;
-  if (next_tick_ <= soon) return;
+  if (!leased_ || next_tick_ <= soon) return;
   next_tick_ = soon;
   timer_->at(soon);
 }
@@ -262,7 +312,20 @@ void Engine::on_taken() {
 
 void Engine::on_listener_stopped(const base::Address& address, std::uint32_t worker) {
   std::erase(stopping_, std::pair{address, worker});
-  if (!draining_) keep_sockets();
+  if (leased_) keep_sockets();  // who draws back must refuse, not let clients wait
+}
+
+void Engine::on_overload(std::uint32_t worker, proxy::Stage stage, std::size_t used,
+                         std::size_t budget) {
+  log_.event("overload", {{"worker", fmt::format("{}", worker)},
+                          {"stage", proxy::kStageWords[static_cast<std::size_t>(stage)]},
+                          {"used", fmt::format("{}", used)},
+                          {"budget", fmt::format("{}", budget)}});
+}
+
+void Engine::reopen_logs() {
+  auto done = access_->reopen();
+  log_.event("reopen", {{"text", done ? "the access log" : done.error().describe()}});
 }
 
 void Engine::on_workers_gone() { stopped_ = true; }

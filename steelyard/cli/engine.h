@@ -14,12 +14,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "steelyard/admin/api.h"
 #include "steelyard/apply/drivers.h"
 #include "steelyard/cli/log.h"
+#include "steelyard/cli/running_config.h"
 #include "steelyard/cli/worker_pool.h"
 #include "steelyard/config/document.h"
 #include "steelyard/control/brain.h"
@@ -37,6 +39,7 @@ struct EngineOptions {
   std::uint32_t slots = 8192;  // at least: nodes at a time, those still leaving included
   std::string version = "unknown";
   std::string revision = "unknown";
+  RunningConfig* config = nullptr;  // for metrics and API; outlives the engine; null: not known
 };
 
 class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSink, admin::Host {
@@ -53,8 +56,29 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   [[nodiscard]] bool settled() const noexcept { return stopping_.empty(); }
   // Notes a reload that never got as far as a Document.
   void reload_failed();
-  void stop(base::Duration idle, base::Duration limit);
+  // Notes that the file could not be taken when this engine began without it.
+  void began_without_file() noexcept { last_reload_ok_ = false; }
+  // The lease: `start` waits for it before the first tick. Without it the engine moves traffic by
+  // its last Table, and that is all: no ticks, probes, drivers or admin API.
+  void give_back();
+  void take_back();
+  [[nodiscard]] bool leased() const noexcept { return leased_; }
+  // Another engine accepts on the sockets of `kept` from now; then as `stop`.
+  void hand_over(std::span<const base::Address> kept, base::Duration idle, base::Duration limit);
+  void reopen_logs();
+  // New connections are taken for `accept` more; the other times begin then.
+  void stop(base::Duration idle, base::Duration limit, base::Duration accept = {});
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+  // What clients have open here, for the supervisor.
+  [[nodiscard]] io::Holding holding() const;
+
+  // What was done since `start`, the workers' counters summed up; final once `stopped`.
+  struct Totals {
+    std::uint64_t requests = 0;   // answered or given up, by whatever listener they came
+    std::uint64_t successes = 0;  // attempts that ended, all nodes, those that left too
+    std::uint64_t failures = 0;
+  };
+  [[nodiscard]] Totals totals() const;
 
   [[nodiscard]] const control::Brain& brain() const noexcept { return *brain_; }
   // Where clients connect, with the ports that the kernel chose; in the order of the Document.
@@ -63,6 +87,11 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
 
  private:
   struct Bound;  // sockets of a Document that are new, not yet in force
+  [[nodiscard]] base::Result<void> reserve(const config::Document& document);
+  void make_parts(const config::Document& document, io::BackendChoice io);
+  void restore();
+  void save();
+  void open_admin(io::Fd socket);
   base::Result<void> bind(const config::Document& document, Bound& bound);
   base::Result<void> bind_admin(const config::Document& document, Bound& bound);
   base::Result<void> take(const DocumentPtr& document, Bound& bound);
@@ -72,10 +101,13 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   void run_tick();
   void publish(std::shared_ptr<const model::Table> table);
   void tell(const std::vector<model::Decision>& decisions);
+  void tell_log_health();
 
   void on_urgent() override;
   void on_taken() override;
   void on_listener_stopped(const base::Address& address, std::uint32_t worker) override;
+  void on_overload(std::uint32_t worker, proxy::Stage stage, std::size_t used,
+                   std::size_t budget) override;
   void on_workers_gone() override;
   void on_time() noexcept override;
   void on_event(const apply::Event& event) noexcept override;
@@ -87,6 +119,7 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   bool resume_driver(std::string_view upstream) override;
   [[nodiscard]] admin::Ready ready() override;
   [[nodiscard]] admin::UpstreamsBody numbers() const override;
+  [[nodiscard]] admin::ProcessView process() override;
 
   io::Reactor& reactor_;
   io::Provider& provider_;
@@ -98,6 +131,7 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   std::unique_ptr<model::Slots> slots_;
   std::unique_ptr<control::Brain> brain_;
   std::unique_ptr<proxy::Publisher> publisher_;
+  std::unique_ptr<proxy::AccessLog> access_;
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<probe::Prober> prober_;
   std::unique_ptr<apply::Drivers> drivers_;
@@ -114,6 +148,8 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   std::uint64_t reloads_failed_ = 0;
   bool last_reload_ok_ = true;
   io::WallTime last_reload_{};
+  io::WallTime began_ = io::wall_now();
+  bool leased_ = false;
   bool draining_ = false;
   bool stopped_ = false;
 };

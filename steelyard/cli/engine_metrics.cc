@@ -19,12 +19,22 @@ std::uint64_t sum(const Metrics& workers, Get get) {
 void write_workers(admin::Exposition& out, const Metrics& workers) {
   out.family("http_requests_total", "counter",
              "Requests by class of the answer's status; \"none\": given up before an answer.");
-  for (std::size_t i = 0; i < 6; ++i) {
-    out.sample({{"code_class", i == 0 ? std::string("none") : fmt::format("{}xx", i)}},
+  for (std::size_t i = 0; i < proxy::WorkerMetrics::kClasses; ++i) {
+    const bool other = i + 1 == proxy::WorkerMetrics::kClasses;
+    out.sample({{"code_class", i == 0  ? "none"
+                               : other ? "other"
+                                       : fmt::format("{}xx", i)}},
                sum(workers, [&](const auto& w) { return w.answers[i].read(); }));
   }
+  out.family("http_refused_requests_total", "counter",
+             "Requests that could not be taken, by the status they were answered with.");
+  const auto& refusals = proxy::WorkerMetrics::kRefusals;
+  for (std::size_t i = 0; i < refusals.size(); ++i) {
+    out.sample({{"code", i == 0 ? std::string("other") : fmt::format("{}", refusals[i])}},
+               sum(workers, [&](const auto& w) { return w.refusals[i].read(); }));
+  }
   out.family("http_own_answers_total", "counter", "Answers made by the balancer, by reason.");
-  for (std::size_t i = 1; i < request::kReasons; ++i) {
+  for (std::size_t i = 1; i < static_cast<std::size_t>(request::Reason::kClientGone); ++i) {
     out.sample({{"reason", request::describe(static_cast<request::Reason>(i)).word}},
                sum(workers, [&](const auto& w) { return w.own_answers[i].read(); }));
   }
@@ -32,13 +42,52 @@ void write_workers(admin::Exposition& out, const Metrics& workers) {
     out.family(metric.name, "counter", metric.help);
     out.sample({}, sum(workers, [&](const auto& w) { return (w.*metric.count).read(); }));
   }
-  out.family("http_exchanges", "gauge", "Exchanges in progress.");
-  out.sample({}, sum(workers, [](const auto& w) { return w.exchanges.read(); }));
+  for (const auto& metric : proxy::kWorkerGauges) {
+    out.family(metric.name, "gauge", metric.help);
+    out.sample({}, sum(workers, [&](const auto& w) { return (w.*metric.count).read(); }));
+  }
+  out.family("proxy_waiting_exchanges", "gauge", "Exchanges that wait in a queue for a node.");
+  out.sample({}, sum(workers, [](const auto& w) { return w.waiting.read(); }));
+  out.family("proxy_open_tunnels", "gauge", "Tunnels that are open.");
+  out.sample({}, sum(workers, [](const auto& w) { return w.tunnels_open.read(); }));
+  out.family("proxy_overload_stage", "gauge",
+             "Highest stage of a worker: 0 calm, 1 hurry, 2 close, 3 refuse, 4 shed.");
+  std::uint64_t stage = 0;
+  for (const auto* worker : workers) stage = std::max(stage, worker->stage.read());
+  out.sample({}, stage);
   base::Histogram duration;
   for (const auto* worker : workers) duration.merge(worker->duration.read());
   out.family("http_request_duration_seconds", "histogram",
              "Time from the head of the request to the end of the answer.");
   out.histogram({}, duration);
+  base::Histogram connect;
+  for (const auto* worker : workers) connect.merge(worker->connect_time.read());
+  out.family("proxy_node_connect_duration_seconds", "histogram",
+             "Time to open a connection to a node.");
+  out.histogram({}, connect);
+}
+
+void write_process(admin::Exposition& out, const io::ProcessStatus& status, bool leased) {
+  const auto one = [&](std::string_view name, std::string_view type, std::string_view help,
+                       std::uint64_t value) {
+    out.family(name, type, help);
+    out.sample({}, value);
+  };
+  one("supervisor_connected", "gauge", "1 with a supervisor, 0 when it is gone or there is none.",
+      status.supervisor != 0 && !status.lost ? 1 : 0);
+  one("engine_lease", "gauge", "1 when this engine may tick, apply and write.", leased ? 1 : 0);
+  one("engine_generation", "gauge", "Number of this engine since its supervisor's first.",
+      status.generation);
+  one("engine_crashes_total", "counter", "Engines that ended unasked.", status.crashes);
+  one("engine_last_crash_timestamp_seconds", "gauge", "When the last one did; 0: never.",
+      static_cast<std::uint64_t>(status.last_crash));
+  one("engine_draining", "gauge", "Old engines that still finish what they have.",
+      status.draining.size());
+  one("engine_upgrading", "gauge", "1 while a new engine is to take this one's place.",
+      status.upgrading ? 1 : 0);
+  out.family("engine_upgrades_total", "counter", "Upgrades by result.");
+  out.sample({{"result", "success"}}, status.upgrades);
+  out.sample({{"result", "failure"}}, status.failed_upgrades);
 }
 
 void write_drivers(admin::Exposition& out, const std::vector<admin::DriverView>& drivers,
@@ -80,6 +129,20 @@ void write_drivers(admin::Exposition& out, const std::vector<admin::DriverView>&
 
 }  // namespace
 
+Engine::Totals Engine::totals() const {
+  Totals out{.requests = pool_->requests()};
+  const auto add = [&](const control::Counts& counts) {
+    out.successes += counts.successes;
+    out.failures += counts.failures + counts.connect_failures;
+  };
+  for (const auto& upstream : brain_->views(reactor_.now())) {
+    for (const auto& node : upstream.nodes) add(node.counts);
+    add(upstream.gone);
+  }
+  add(brain_->gone());
+  return out;
+}
+
 void Engine::write_metrics(admin::Exposition& out) {
   out.family("build_info", "gauge", "Version and revision of this binary.");
   out.sample({{"version", options_.version}, {"revision", options_.revision}}, std::uint64_t{1});
@@ -88,6 +151,12 @@ void Engine::write_metrics(admin::Exposition& out) {
   out.family("config_last_reload_success_timestamp_seconds", "gauge",
              "When a configuration was last taken, in Unix time.");
   out.sample({}, std::chrono::duration<double>(last_reload_.time_since_epoch()).count());
+  if (options_.config != nullptr) {
+    out.family("config_differs", "gauge",
+               "1 when the file, as it was last looked at, is not what runs: broken, gone, refused "
+               "or not reloaded.");
+    out.sample({}, std::uint64_t{!options_.config->difference().empty()});
+  }
   out.family("config_reloads_total", "counter", "Reloads by result.");
   out.sample({{"result", "success"}}, reloads_ok_);
   out.sample({{"result", "failure"}}, reloads_failed_);
@@ -95,8 +164,18 @@ void Engine::write_metrics(admin::Exposition& out) {
   out.sample({}, publisher_->table_taken());
   out.family("workers", "gauge", "Worker threads.");
   out.sample({}, std::uint64_t{pool_->workers()});
+  out.family("proxy_io_info", "gauge", "How workers talk to the kernel.");
+  out.sample({{"backend", std::string(io::to_text(pool_->io().backend))}}, std::uint64_t{1});
   out.family("log_lines_dropped_total", "counter", "Log lines that found no room.");
   out.sample({}, log_.dropped());
+  out.family("access_log_lines_total", "counter", "Lines of the access log that were written.");
+  out.sample({}, access_->lines());
+  out.family("access_log_dropped_total", "counter",
+             "Exchanges not logged because the writer was behind.");
+  out.sample({}, access_->dropped());
+  out.family("access_log_lost_total", "counter", "Lines that could not be written.");
+  out.sample({}, access_->lost());
+  write_process(out, provider_.status(), leased_);
   write_workers(out, pool_->metrics());
   write_drivers(out, drivers(), reactor_.now());
 }

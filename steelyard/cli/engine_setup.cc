@@ -1,5 +1,7 @@
 #include "steelyard/cli/engine_setup.h"
 
+#include <algorithm>
+
 namespace steelyard::cli {
 namespace {
 
@@ -9,9 +11,20 @@ base::Address with_port(const base::Address& address, std::uint16_t port) {
 
 }  // namespace
 
+std::uint32_t clients_for(unsigned long descriptors, std::uint32_t workers) {
+  // Admin connections, probes, drivers, log; listeners, reactors and pooled connections of a
+  // worker.
+  const unsigned long reserve = 64UL + 16UL * workers;
+  const unsigned long room = descriptors > reserve ? descriptors - reserve : 2;
+  return static_cast<std::uint32_t>(std::clamp<unsigned long>(room / 2, 1, 10'000'000));
+}
+
 http::Http1Limits limits_of(const config::Document& document) {
   http::Http1Limits limits;
   limits.max_head = static_cast<std::size_t>(document.proxy.clients.max_head.count);
+  limits.connect = true;  // each route decides
+  limits.max_fields = document.proxy.clients.max_fields;
+  limits.max_line = static_cast<std::size_t>(document.proxy.clients.max_line.count);
   limits.max_body = document.proxy.clients.max_body.count;
   return limits;
 }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "steelyard/cli/files.h"
 #include "steelyard/io/file.h"
 
 namespace steelyard::cli {
@@ -34,7 +35,7 @@ Source load_source(const ConfigFlags& flags) {
     return out;
   }
   const std::string file = config_file(flags);
-  const auto text = io::read_file(file);
+  auto text = io::read_file(file);
   if (!text) {
     std::string why = text.error().describe();
     if (flags.file.empty()) {
@@ -42,13 +43,19 @@ Source load_source(const ConfigFlags& flags) {
     }
     return failed(file, std::move(why));
   }
-  auto loaded = config::load(*text, file);
+  return load_text(file, std::move(*text));
+}
+
+Source load_text(const std::string& name, std::string text) {
+  auto loaded = config::load(text, name);
   Source out;
-  out.name = file;
+  out.name = name;
+  out.text = std::move(text);
+  if (loaded.document) check_files(*loaded.document, out, loaded.problems);
   out.report = loaded.report();
   out.errors = loaded.problems.errors();
   out.warnings = loaded.problems.warnings();
-  if (loaded.document) {
+  if (loaded.document && loaded.problems.ok()) {
     out.document = std::make_shared<const config::Document>(std::move(*loaded.document));
   }
   out.problems = std::move(loaded.problems);

@@ -1,5 +1,5 @@
-// Where a configuration comes from: a file or the flags of `run --to`. One path for start, reload,
-// check and -s.
+// Where a configuration comes from: a file, the flags of `run --to`, or a text that was kept. One
+// path for start, reload, check and -s.
 #pragma once
 
 #include <memory>
@@ -19,10 +19,13 @@ inline constexpr const char* kDefaultConfig = "/etc/steelyard/steelyard.yaml";
 struct Source {
   std::string name;                                  // for messages: the file, or "--to"
   std::shared_ptr<const config::Document> document;  // null: `report` says why
+  std::string text;                                  // of the file; empty with "--to"
   std::string report;                                // errors and warnings, a line each
   std::size_t errors = 0, warnings = 0;
   schema::Problems problems;  // of a file that could be read
 };
 [[nodiscard]] Source load_source(const ConfigFlags& flags);
+// A file's text from elsewhere, as if it had been read under this name.
+[[nodiscard]] Source load_text(const std::string& name, std::string text);
 
 }  // namespace steelyard::cli

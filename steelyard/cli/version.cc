@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "steelyard/cli/command.h"
+#include "steelyard/io/backend.h"
+#include "steelyard/io/crypto.h"
+#include "steelyard/io/process.h"
 
 namespace steelyard::cli {
 
@@ -12,8 +15,11 @@ const std::string_view kRevision = STEELYARD_REVISION;
 int version(const VersionFlags& flags) {
   fmt::print("steelyard {} ({})\n", kVersion, kRevision);
   if (flags.verbose) {
-    fmt::print("compiler: {}\nio: epoll\nfmt: {}.{}.{}\n", __VERSION__, FMT_VERSION / 10000,
+    fmt::print("compiler: {}\nfmt: {}.{}.{}\n", __VERSION__, FMT_VERSION / 10000,
                FMT_VERSION / 100 % 100, FMT_VERSION % 100);
+    fmt::print("openssl: {}\nlinux: {}\n", io::crypto_version(), io::kernel_release());
+    const auto chosen = io::choose_backend(io::Backend::kAuto);
+    if (chosen) fmt::print("io: {} ({})\n", io::to_text(chosen->backend), chosen->reason);
   }
   return kOk;
 }

@@ -5,60 +5,14 @@
 #include <set>
 #include <string>
 
+#include "steelyard/config/check_values.h"
+#include "steelyard/config/contradictions.h"
+#include "steelyard/http/access_log.h"
+#include "steelyard/request/router.h"
 #include "steelyard/weigh/registry.h"
 
 namespace steelyard::config {
 namespace {
-
-using schema::Node;
-using schema::Problems;
-
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
-// The document with its tree: reports at the place of a path.
-struct Context {
-  const Document& document;
-  const Node& tree;
-  Problems& problems;
-
-  void error(const std::string& path, std::string text) const {
-    problems.error(tree.deepest(path).place, path, std::move(text));
-  }
-  void warn(const std::string& path, std::string text) const {
-    problems.warn(tree.deepest(path).place, path, std::move(text));
-  }
-  [[nodiscard]] bool written(const std::string& path) const { return tree.at(path) != nullptr; }
-  // Written, and nothing of it was left out as refused.
-  [[nodiscard]] bool complete(const std::string& path) const {
-    const Node* node = tree.at(path);
-    return node != nullptr && !node->refused;
-  }
-  // No error so far at or below a path: only then does a follow-up say something new.
-  [[nodiscard]] bool clean(std::string_view path) const {
-    return std::none_of(
-        problems.list().begin(), problems.list().end(), [&](const schema::Problem& problem) {
-          const std::string_view at = problem.path;
-          if (problem.warning || !at.starts_with(path)) return false;
-          return at.size() == path.size() || at[path.size()] == '.' || at[path.size()] == '[';
-        });
-  }
-  [[nodiscard]] std::string where(const std::string& path) const {
-    const auto place = tree.deepest(path).place;
-    return std::to_string(place.line) + ":" + std::to_string(place.column);
-  }
-};
-
-bool is_any(const base::Address& address) {
-  const auto& ip = address.ip();
-  return std::all_of(ip.begin(), ip.end(), [](std::uint8_t byte) { return byte == 0; });
-}
-
-// Both cannot be bound: the same address, or one of them is every address of that port.
-bool collide(const base::Address& a, const base::Address& b) {
-  if (!a.valid() || !b.valid() || a.port() != b.port() || a.port() == 0 || a.family() != b.family())
-    return false;
-  return a == b || is_any(a) || is_any(b);
-}
 
 void check_addresses(const Context& in) {
   const auto& listeners = in.document.listeners;
@@ -80,54 +34,6 @@ void check_addresses(const Context& in) {
   }
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return out;
-}
-
-// Host and path as the router compares them.
-std::string route_key(const request::MatchOptions& match) {
-  std::string host = lower(match.host);
-  if (host.ends_with('.')) host.pop_back();
-  std::string path = match.path;
-  while (path.ends_with('/')) path.pop_back();
-  return host + path;
-}
-
-void check_host(const Context& in, const std::string& path, const std::string& host) {
-  if (host.empty()) return;
-  const std::string name = host.starts_with("*.") ? host.substr(2) : host;
-  if (name.starts_with('[')) return;  // an IPv6 address as a client would send it
-  if (name.find(':') != name.npos)
-    return in.error(path, "is " + quoted(host) + ", must be a name without a port");
-  if (name.find('/') != name.npos) {
-    return in.error(
-        path, "is " + quoted(host) + ", must be a name alone: the path has its own key, \"path\"");
-  }
-  if (name.empty() || name.find('*') != name.npos) {
-    return in.error(
-        path, "is " + quoted(host) + ", a * may only stand for the front labels, as *.example.com");
-  }
-  const auto odd = std::find_if(name.begin(), name.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte <= 0x20 || byte >= 0x7f;
-  });
-  if (odd != name.end())
-    in.error(path, "is " + quoted(host) + ", must be letters, digits, dots and dashes");
-}
-
-void check_path(const Context& in, const std::string& path, const std::string& value) {
-  if (value.find_first_of("?#") != value.npos) {
-    in.error(path, "is " + quoted(value) + ", must be a path without a query: nothing would match");
-  } else if (value.find('*') != value.npos) {
-    in.warn(path,
-            "is " + quoted(value) + ", a * in a path has no meaning: paths are prefixes already");
-  }
-}
-
 // A limit that can never be reached since the total ends first.
 void check_timeouts(const Context& in, const std::string& path,
                     const request::TimeoutOptions& timeouts) {
@@ -141,29 +47,45 @@ void check_timeouts(const Context& in, const std::string& path,
   }
 }
 
-void check_routes(const Context& in, std::set<std::string>& used) {
+void check_upstream_name(const Context& in, const std::string& path, const std::string& name,
+                         std::set<std::string>& used) {
+  used.insert(name);
+  if (name.empty() || !in.complete("upstreams") || in.document.upstreams.find(name) != nullptr) {
+    return;
+  }
   std::vector<std::string_view> known;
   for (const auto& entry : in.document.upstreams) known.push_back(entry.first);
+  in.error(path, "there is no upstream " + quoted(name) + schema::suggestion(name, known));
+}
+
+// A route that another one leaves nothing to.
+void check_covered(const Context& in, const std::vector<request::RouteOptions>& routes,
+                   const std::string& all, std::size_t at) {
+  const auto other = request::covered_by(routes, at);
+  if (!other) return;
+  const auto first = schema::join_index(all, *other);
+  const bool plain = request::count_conditions(routes[at].match) == 0;
+  in.error(schema::join_index(all, at),
+           std::string(plain ? "matches the same host and path as " : "matches only what ") +
+               first + " (" + in.where(first) + ")" + (plain ? "" : " takes before it") +
+               ": it would never be taken");
+}
+
+void check_routes(const Context& in, std::set<std::string>& used) {
   for (std::size_t i = 0; i < in.document.listeners.size(); ++i) {
-    std::map<std::string, std::string> seen;
+    const auto all = schema::join_index("listeners", i) + ".routes";
     const auto& routes = in.document.listeners[i].routes;
     for (std::size_t j = 0; j < routes.size(); ++j) {
-      const auto path = schema::join_index(schema::join_index("listeners", i) + ".routes", j);
+      const auto path = schema::join_index(all, j);
       const auto& route = routes[j];
-      check_host(in, path + ".match.host", route.match.host);
-      check_path(in, path + ".match.path", route.match.path);
+      check_match(in, path + ".match", route.match);
       check_timeouts(in, path + ".timeouts", route.timeouts);
-      used.insert(route.upstream);
-      if (!route.upstream.empty() && in.complete("upstreams") &&
-          in.document.upstreams.find(route.upstream) == nullptr) {
-        in.error(path + ".upstream", "there is no upstream " + quoted(route.upstream) +
-                                         schema::suggestion(route.upstream, known));
+      check_upstream_name(in, path + ".upstream", route.upstream, used);
+      for (std::size_t k = 0; k < route.split.size(); ++k) {
+        check_upstream_name(in, schema::join_index(path + ".split", k) + ".upstream",
+                            route.split[k].upstream, used);
       }
-      const auto [other, first] = seen.emplace(route_key(route.match), path);
-      if (!first) {
-        in.error(path, "matches the same host and path as " + other->second + " (" +
-                           in.where(other->second) + "): it would never be taken");
-      }
+      check_covered(in, routes, all, j);
     }
   }
 }
@@ -182,6 +104,7 @@ void check_nodes(const Context& in, const std::string& path, const UpstreamOptio
   for (std::size_t i = 0; i < upstream.nodes.size(); ++i) {
     const auto& node = upstream.nodes[i];
     const auto at = schema::join_index(path, i);
+    check_node_address(in, at, node.address);
     total += node.weight.value_or(NodeOptions::kDefaultWeight);
     some_weight = some_weight || node.weight.has_value();
     if (!node.address.valid()) continue;  // told already
@@ -256,10 +179,33 @@ void check_upstreams(const Context& in, const std::set<std::string>& used) {
   }
 }
 
+void check_pool(const Context& in) {
+  const auto& pool = in.document.proxy.pool;
+  if (pool.connections == 0) {
+    in.warn("pool.connections", "is 0: every request opens a connection to its node");
+  } else if (pool.max_requests == 1) {
+    in.warn("pool.max_requests", "is 1: every request opens a connection to its node");
+  }
+  for (const std::string key : {"pool.idle_timeout", "pool.max_age", "pool.max_requests"}) {
+    if (pool.connections == 0 && in.written(key)) {
+      in.warn(key, "has no effect: pool.connections is 0");
+    }
+  }
+}
+
+void check_log(const Context& in) {
+  const auto& log = in.document.proxy.log;
+  const auto format = http::AccessFormat::compile(log.format);
+  if (!format) return in.error("log.format", format.error().text);
+  for (const std::string key : {"log.format", "log.sample"}) {
+    if (log.file.empty() && in.written(key)) in.warn(key, "has no effect: log.file is empty");
+  }
+}
+
 }  // namespace
 
-void cross_check(const Document& document, const Node& tree, Problems& problems) {
-  if (tree.kind != Node::Kind::kMapping) return;  // told already
+void cross_check(const Document& document, const schema::Node& tree, schema::Problems& problems) {
+  if (tree.kind != schema::Node::Kind::kMapping) return;  // told already
   const Context in{document, tree, problems};
   std::set<std::string> used;
   const auto applied = [](const auto& entry) { return entry.second.apply.nginx.has_value(); };
@@ -272,6 +218,9 @@ void cross_check(const Document& document, const Node& tree, Problems& problems)
   check_addresses(in);
   check_routes(in, used);
   check_upstreams(in, used);
+  check_pool(in);
+  check_contradictions(in);
+  check_log(in);
 }
 
 }  // namespace steelyard::config

@@ -19,6 +19,7 @@
 #include "steelyard/model/upstream.h"
 #include "steelyard/pick/registry.h"
 #include "steelyard/proxy/options.h"
+#include "steelyard/request/upstream_options.h"
 #include "steelyard/schema/field.h"
 #include "steelyard/sense/options.h"
 #include "steelyard/weigh/options.h"
@@ -39,7 +40,10 @@ struct NodeOptions {
                       "with it. Default: its "
                       "address with dashes for colons.",
                       schema::identifier()),
-        schema::field("address", &NodeOptions::address, "Where it listens.", schema::required()),
+        schema::field("address", &NodeOptions::address,
+                      "Where it listens: an IP address with a port, as 10.0.0.1:80 or [::1]:80. "
+                      "Names are not resolved; `localhost` alone stands for 127.0.0.1.",
+                      schema::required()),
         schema::field(
             "weight", &NodeOptions::weight,
             "Base weight relative to its siblings; 0 takes no new requests. Without it 1.",
@@ -53,6 +57,7 @@ struct UpstreamOptions {
   sense::Options sense;
   health::Options health;
   weigh::Options weigh;
+  request::UpstreamRules rules;
   apply::ApplyOptions apply;
 
   static constexpr auto fields() {
@@ -65,6 +70,7 @@ struct UpstreamOptions {
         schema::field("health", &UpstreamOptions::health,
                       "What takes a node out of service and lets it back in."),
         schema::field("weigh", &UpstreamOptions::weigh, "How weights follow what the nodes show."),
+        schema::splice(&UpstreamOptions::rules),
         schema::field("apply", &UpstreamOptions::apply,
                       "Other balancers that the weights are written into.")};
   }
@@ -91,7 +97,7 @@ struct Document {
         schema::field(
             "pid_file", &Document::pid_file,
             "File with the process id, which `steelyard -s reload` reads; empty for none.",
-            schema::until_restart())};
+            schema::spelled(schema::Form::kLine), schema::until_restart())};
   }
 };
 

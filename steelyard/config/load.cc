@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "steelyard/config/check_values.h"
 #include "steelyard/config/checks.h"
 #include "steelyard/config/yaml.h"
+#include "steelyard/schema/fixed.h"
 #include "steelyard/schema/generate.h"
 #include "steelyard/schema/read.h"
 
@@ -44,6 +46,30 @@ Loaded load(std::string_view text, std::string_view file_name) {
   return out;
 }
 
+schema::Place place_of(std::string_view text, std::string_view path) {
+  schema::Problems ignored;
+  const auto tree = parse_yaml(text, ignored);
+  return tree ? tree->deepest(path).place : schema::Place{};
+}
+
+std::string pid_file_in(std::string_view text) {
+  constexpr std::string_view kKey = "pid_file";
+  const auto said = [](std::string_view part) {
+    schema::Problems ignored;
+    const auto tree = parse_yaml(part, ignored);
+    const auto* node = tree ? tree->find(kKey) : nullptr;
+    return node != nullptr ? node->text : std::string();
+  };
+  if (auto whole = said(text); !whole.empty()) return whole;
+  // Where the text has no tree its line may still be whole.
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    if (line.starts_with(kKey)) return said(line);
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return {};
+}
+
 base::Result<Document> from_flags(std::string_view listen, std::span<const std::string> to) {
   const auto bad = [](std::string text) {
     return base::Error{base::Code::kInvalid, base::Origin::kOperator, false, std::move(text)};
@@ -53,8 +79,11 @@ base::Result<Document> from_flags(std::string_view listen, std::span<const std::
   if (to.empty()) return bad("--to: names no node");
   UpstreamOptions upstream;
   for (const auto& text : to) {
+    if (text.empty()) return bad("--to: has an entry that is empty, write HOST:PORT,HOST:PORT");
     const auto node = base::Address::parse(text);
     if (!node) return bad("--to: " + node.error().text);
+    if (const auto why = no_node_at(*node); !why.empty())
+      return bad("--to: is " + node->to_text() + ", " + std::string(why));
     const auto name = name_from(*node);
     const bool twice = std::any_of(upstream.nodes.begin(), upstream.nodes.end(),
                                    [&](const NodeOptions& other) { return other.name == name; });
@@ -80,6 +109,22 @@ control::Setup brain_setup(const Document& document) {
                              .reloads = upstream.apply.nginx.has_value()});
   }
   return out;
+}
+
+schema::Map<request::UpstreamRules> rules_of(const Document& document) {
+  schema::Map<request::UpstreamRules> out;
+  for (const auto& [name, upstream] : document.upstreams) {
+    out.entries.emplace_back(name, upstream.rules);
+  }
+  return out;
+}
+
+std::vector<std::string> fixed_options() {
+  return schema::fixed_fields(schema::describe<Document>());
+}
+
+std::vector<std::string> fixed_changes(Document before, Document after) {
+  return schema::fixed_changes(schema::describe<Document>(), &before, &after);
 }
 
 std::string render_schema() {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "steelyard/base/result.h"
 #include "steelyard/config/document.h"
@@ -34,6 +35,12 @@ struct Loaded {
 };
 [[nodiscard]] Loaded load(std::string_view text, std::string_view file_name);
 
+// Where the option at this path stands in a text that was read well, or what it would stand in.
+[[nodiscard]] schema::Place place_of(std::string_view text, std::string_view path);
+
+// What pid_file says, also where the rest is broken; empty when it says nothing.
+[[nodiscard]] std::string pid_file_in(std::string_view text);
+
 // One listener that sends everything to the nodes at these addresses. `listen` empty:
 // kDefaultListener; `:8080` works.
 [[nodiscard]] base::Result<Document> from_flags(std::string_view listen,
@@ -41,6 +48,13 @@ struct Loaded {
 
 // What the brain needs of a Document, upstreams in its order.
 [[nodiscard]] control::Setup brain_setup(const Document& document);
+
+// How the requests to each upstream are ruled, as proxy::Config::make takes it.
+[[nodiscard]] schema::Map<request::UpstreamRules> rules_of(const Document& document);
+
+// Options that a reload does not change, as paths; and those of them that differ.
+[[nodiscard]] std::vector<std::string> fixed_options();
+[[nodiscard]] std::vector<std::string> fixed_changes(Document before, Document after);
 
 // Committed as docs/config.schema.json and docs/configuration.md.
 [[nodiscard]] std::string render_schema();

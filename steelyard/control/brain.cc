@@ -97,7 +97,7 @@ void Brain::State::collect() {
     // A worker counts before it gives its token back: acquire, so that those counts are seen below.
     if (slots.line(node.ref).in_flight.load(std::memory_order_acquire) != 0) return false;
     if (node.meter.pooled(slots) != 0) return false;
-    gone[node.id.upstream].add(node.meter.counts(slots));
+    (node.orphan ? orphaned : gone[node.id.upstream]).add(node.meter.counts(slots));
     slots.release(node.ref);
     return true;
   });

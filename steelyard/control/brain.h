@@ -14,7 +14,7 @@
 // incarnation: control, latency and ejection are dropped, it ramps; an override stays. A node that
 // left is in no Table from the next tick on; its slot is released when the workers are past that,
 // nothing is in flight and no idle connection is kept; its counts then stand in the upstream's
-// `gone`.
+// `gone`, and once the upstream has left in `gone()`.
 //
 // Pure: no I/O, clock, thread or log. One owner (control); `slots` outlives it. Cost of a tick:
 // O(nodes × workers).
@@ -103,6 +103,8 @@ class Brain {
   base::Result<void> restore(std::span<const std::byte> blob, base::TimePoint now);
 
   [[nodiscard]] std::vector<UpstreamView> views(base::TimePoint now) const;
+  // Of all nodes of upstreams that left; it only grows.
+  [[nodiscard]] Counts gone() const;
   [[nodiscard]] const History& history() const noexcept;
   // The Table of the last tick; null before the first.
   [[nodiscard]] const std::shared_ptr<const model::Table>& table() const noexcept;

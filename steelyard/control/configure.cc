@@ -116,6 +116,16 @@ void Brain::State::leave(Node& node, base::TimePoint now) {
                      node.published});
 }
 
+// What an upstream that left counted stays counted: not under its name, which may come back and
+// counts from zero then.
+void Brain::State::orphan(const std::string& upstream) {
+  for (Leaving& node : leaving) node.orphan = node.orphan || node.id.upstream == upstream;
+  const auto found = gone.find(upstream);
+  if (found == gone.end()) return;
+  orphaned.add(found->second);
+  gone.erase(found);
+}
+
 // The nodes of one upstream in their new order; `claimed` gives slots to those that are new.
 void Brain::State::settle(Upstream& next, Upstream* old, std::vector<model::NodeRef>& claimed,
                           base::TimePoint now) {
@@ -192,6 +202,7 @@ base::Result<void> Brain::configure(Setup setup, base::TimePoint now) {
       if (stays != nullptr) stays->weigher.forget(node->ref);
       s.leave(*node, now);
     }
+    if (stays == nullptr) s.orphan(old->name());
   }
   s.upstreams = std::move(next);
   s.restructured = true;

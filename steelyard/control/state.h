@@ -105,6 +105,7 @@ struct Leaving {
   std::uint64_t absent_since =
       0;                   // number of the first Table without it; 0: that Table is not made yet
   bool published = false;  // it stood in some Table
+  bool orphan = false;     // its upstream left too, or one of that name came anew since
 };
 
 struct Brain::State {
@@ -117,6 +118,7 @@ struct Brain::State {
   void settle(Upstream& next, Upstream* old, std::vector<model::NodeRef>& claimed,
               base::TimePoint now);
   void leave(Node& node, base::TimePoint now);
+  void orphan(const std::string& upstream);
   void publish(std::uint64_t number);
   void collect();
 
@@ -124,8 +126,9 @@ struct Brain::State {
   std::vector<std::unique_ptr<Upstream>> upstreams;  // in order of configuration
   std::vector<Node*> by_slot;
   std::vector<Leaving> leaving;
-  std::map<std::string, Counts, std::less<>> gone;
-  std::vector<model::Decision> pending;  // decisions about nodes that left
+  std::map<std::string, Counts, std::less<>> gone;  // by upstream, of those configured
+  Counts orphaned;                                  // of upstreams that left
+  std::vector<model::Decision> pending;             // decisions about nodes that left
   std::shared_ptr<const model::Table> table;
   std::uint64_t past = 0;    // every worker holds this Table or a later one
   bool restructured = true;  // the next Table has other nodes, names or addresses

@@ -32,7 +32,8 @@ void judge(Upstream& upstream, TickWork& work) {
     const bool was = counted && node.gate.healthy();
     const auto& sample = node.meter.read(work.slots, work.now);
     node.observer.add(sample);
-    node.gate.traffic(upstream.setup.health, sample, !counted || healthy > (was ? 1U : 0U));
+    node.gate.traffic(upstream.setup.health, sample, !counted || healthy > (was ? 1U : 0U),
+                      upstream.panic);
     if (node.published && node.eligibility == model::Eligibility::kDraining && counted) {
       node.gate.restart_ramp(upstream.setup.health, work.now, "no longer drained");
     }

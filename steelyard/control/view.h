@@ -55,7 +55,12 @@ struct NodeView {
   model::Observation seen;
   Counts counts;
   std::uint32_t in_flight = 0;
-  std::uint64_t pooled = 0;  // idle connections kept, all workers
+  double limit = 0;  // of those in flight, as configured or by its latency; 0: none
+  std::optional<base::Duration> base_latency;  // that a gradient limit goes by
+  std::uint64_t pooled = 0;                    // idle connections kept, all workers
+  // What pool.connections should be for this node: 1.5 × rate × median latency, for each worker;
+  // empty without traffic.
+  std::optional<std::uint64_t> pool_advice;
 };
 
 struct UpstreamView {

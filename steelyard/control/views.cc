@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "steelyard/control/state.h"
 #include "steelyard/control/view.h"
 
@@ -8,6 +10,18 @@ namespace {
 std::optional<std::size_t> oldest_mark(const Upstream& upstream) {
   if (upstream.marked < 2) return std::nullopt;
   return upstream.marked < kMarks ? 0 : upstream.next_mark;
+}
+
+// Mean of the workers that know one.
+std::optional<base::Duration> base_latency_of(model::NodeRef ref, const model::Slots& slots) {
+  std::uint64_t sum = 0, known = 0;
+  for (std::uint32_t worker = 0; worker < slots.workers(); ++worker) {
+    const auto ns = slots.cells(ref, worker).base_latency.read();
+    sum += ns;
+    known += ns != 0 ? 1 : 0;
+  }
+  if (known == 0) return std::nullopt;
+  return base::Duration(static_cast<base::Duration::rep>(sum / known));
 }
 
 NodeView view_of(const Upstream& upstream, const Node& node, const model::Slots& slots,
@@ -33,11 +47,17 @@ NodeView view_of(const Upstream& upstream, const Node& node, const model::Slots&
   v.seen = node.observer.at(now);
   v.counts = node.meter.counts(slots);
   v.in_flight = slots.in_flight(node.ref);
+  v.limit = slots.line(node.ref).limit();
+  v.base_latency = base_latency_of(node.ref, slots);
   v.pooled = node.meter.pooled(slots);
   if (const auto oldest = oldest_mark(upstream)) {
     const double time = base::seconds(now - upstream.marks[*oldest]);
     const auto begun = node.meter.last().attempts - node.marks[*oldest];
     if (time > 0) v.rate = static_cast<double>(begun) / time;
+  }
+  if (v.rate > 0 && v.seen.latency_p50) {
+    const double busy = v.rate * base::seconds(v.seen.latency_p50->value);
+    v.pool_advice = static_cast<std::uint64_t>(std::ceil(1.5 * busy / slots.workers()));
   }
   return v;
 }
@@ -64,10 +84,19 @@ std::vector<UpstreamView> Brain::views(base::TimePoint now) const {
     if (const auto gone = state_->gone.find(view.name); gone != state_->gone.end())
       view.gone = gone->second;
     for (const Leaving& leaving : state_->leaving) {
-      if (leaving.id.upstream == view.name) view.gone.add(leaving.meter.counts(state_->slots));
+      if (leaving.id.upstream == view.name && !leaving.orphan)
+        view.gone.add(leaving.meter.counts(state_->slots));
     }
   }
   return views;
+}
+
+Counts Brain::gone() const {
+  Counts sum = state_->orphaned;
+  for (const Leaving& leaving : state_->leaving) {
+    if (leaving.orphan) sum.add(leaving.meter.counts(state_->slots));
+  }
+  return sum;
 }
 
 }  // namespace steelyard::control

@@ -12,6 +12,11 @@ namespace {
 // Reports that failed in a row are failed checks; where no checks are configured, this many of them
 // are a fall.
 constexpr std::uint32_t kReportFall = 3;
+// Connects that time out in a row are a fall at this number.
+constexpr std::uint64_t kSilentFall = 2;
+// What a node that is out has to answer in panic, without a failure, to be back. guess: long beside
+// a tick and the time that a node needs to answer its first requests.
+constexpr base::Duration kPanicTrial = std::chrono::seconds(1);
 // The cooldown is at its cap long before; the count only must not wrap.
 constexpr std::uint32_t kMostEjections = 1'000'000;
 
@@ -67,7 +72,8 @@ void Gate::eject(const Options& options, Cause cause, const std::string& why, ba
   waiting_told_ = false;
   suspect_ = false;
   passes_ = 0;
-  run_ = 0;
+  run_ = silent_run_ = 0;
+  clean_since_.reset();
   ++streak_epoch_;
   ramp_ = 1;  // the weight it had, should panic bring it back
   ramp_since_.reset();
@@ -131,17 +137,41 @@ void Gate::report(const Options& options, const model::ReportSample& sample) {
   report_fails_ = 0;
 }
 
-void Gate::traffic(const Options& options, const model::TrafficSample& sample, bool may_eject) {
+void Gate::traffic(const Options& options, const model::TrafficSample& sample, bool may_eject,
+                   bool panic) {
   const std::uint64_t failures = sample.failures + sample.connect_failures;
+  // The counters are read one after the other: a refusal may be seen before its connect.
+  const std::uint64_t silent = std::max(
+      seen_silent_, sample.connect_failures - std::min(sample.refused, sample.connect_failures));
   const Since since{sample.successes - seen_successes_, failures - seen_failures_,
-                    sample.refused - seen_refused_, sample.failure_streak};
+                    sample.refused - seen_refused_, silent - seen_silent_, sample.failure_streak};
+  seen_silent_ = silent;
+  panic_ = panic;
+  if (!panic) clean_since_.reset();
   seen_successes_ = sample.successes;
   seen_failures_ = failures;
   seen_refused_ = sample.refused;
   in_flight_ = sample.in_flight;
   if (since.successes == 0 && since.failures == 0) return;
+  if (phase_ == Phase::kOut) return judge_out(options, since, sample.at);
   if (phase_ == Phase::kTrial) judge_trial(options, since, sample.at);
   if (phase_ == Phase::kUsable) judge_usable(options, since, may_eject, sample.at);
+}
+
+// Only panic brings traffic to a node that is out.
+void Gate::judge_out(const Options& options, const Since& since, base::TimePoint now) {
+  if (!panic_ || cause_ != Cause::kTraffic) return;
+  if (since.failures > 0) return clean_since_.reset();
+  if (!clean_since_) {
+    clean_since_ = now;
+    panic_successes_ = 0;
+  }
+  panic_successes_ += since.successes;
+  if (now - *clean_since_ < kPanicTrial || panic_successes_ < options.trial.successes) return;
+  if (options.active && passes_ < options.active->rise) return;
+  reason_ = "in service: answered " + in_words(now - *clean_since_) + " without a failure in panic";
+  enter_service();
+  note(model::Change::kUsable, reason_);
 }
 
 void Gate::judge_trial(const Options& options, const Since& since, base::TimePoint now) {
@@ -162,8 +192,11 @@ void Gate::judge_usable(const Options& options, const Since& since, bool may_eje
   // Between two ticks the order of successes and failures is unknown: only an unbroken run over all
   // workers, or one worker's own streak, is "in a row" for certain.
   run_ = since.successes > 0 ? 0 : run_ + since.failures;
+  silent_run_ = since.successes > 0 ? 0 : silent_run_ + since.silent;
   const std::uint64_t row = std::max(run_, since.streak);
-  const bool fell = limit > 0 && since.failures > 0 && (since.refused > 0 || row >= limit);
+  const bool silent = silent_run_ >= kSilentFall;
+  const bool fell =
+      limit > 0 && since.failures > 0 && (since.refused > 0 || silent || row >= limit);
   if (!fell) {
     if (suspect_ && since.successes > 0 && since.failures == 0) {
       suspect_ = false;
@@ -172,9 +205,11 @@ void Gate::judge_usable(const Options& options, const Since& since, bool may_eje
     }
     return;
   }
-  const std::string why = since.refused > 0 ? "connection refused"
-                                            : counted(row, "failure") + " in a row (limit " +
-                                                  std::to_string(limit) + ")";
+  const std::string why =
+      since.refused > 0 ? "connection refused"
+      : silent && row < limit
+          ? counted(silent_run_, "connect") + " in a row timed out"
+          : counted(row, "failure") + " in a row (limit " + std::to_string(limit) + ")";
   if (may_eject) {
     eject(options, Cause::kTraffic, why, now);
   } else if (!suspect_) {
@@ -213,6 +248,7 @@ void Gate::leave_out(const Options& options, base::TimePoint now) {
                       counted(passes_, "check") + " passed in a row (rise " +
                           std::to_string(options.active->rise) + ")");
   }
+  if (panic_) return;  // judge_out
   // Requests from before it went out: their failures are no news, so they get one more cooldown to
   // end.
   if (in_flight_ > 0 && now < out_until_ + cooldown(options, ejections_)) return;
@@ -252,7 +288,8 @@ void Gate::enter_service() {
   limit_ = 0;
   fails_ = 0;
   report_fails_ = 0;
-  run_ = 0;
+  run_ = silent_run_ = 0;
+  clean_since_.reset();
   ++streak_epoch_;
   ramp_ = 1;
   ramp_since_.reset();

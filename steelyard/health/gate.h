@@ -5,8 +5,9 @@
 //   ──(n answers)──► ramp ► usable
 //                                                                   └──(out by its checks: rise
 //                                                                   passes)────────► ramp
-//   - A refused connection, in a check or in traffic, counts as the whole fall. `not_ready` counts
-//   neither way.
+//   - A refused connection, in a check or in traffic, counts as the whole fall; two connects in a
+//   row that time out do too: pickers by load send one request at a time there, and each costs a
+//   client the whole time-out. `not_ready` counts neither way.
 //   - Out for at least cooldown × times ejected, at most cooldown_max; each cooldown_max in full
 //   service takes one ejection
 //     back. Where checks are configured, they must pass `rise` times too before a node comes back,
@@ -17,6 +18,9 @@
 //     weight of a trial grows like a ramp: pickers by load would never reach a node whose weight
 //     stays at a tenth.
 //   - Ramp: see slow_start.h. One success never restores full traffic.
+//   - In panic a node that is out carries its share, which is trial enough: a second of answers
+//   without a failure, and as many as a trial wants, puts it back in full; there is no trial of
+//   its own.
 //   - The last usable node is not put out by its traffic (`may_eject` false): it stays, marked
 //   `suspect`, and control decides
 //     on panic. Checks always count.
@@ -69,8 +73,9 @@ class Gate {
   // traffic is answered.
   void report(const Options& options, const model::ReportSample& sample);
   // The node's counters, growing since this incarnation began; `failure_streak` counts failures
-  // since `streak_epoch` changed.
-  void traffic(const Options& options, const model::TrafficSample& sample, bool may_eject);
+  // since `streak_epoch` changed. `panic`: the upstream's, so that nodes that are out are picked.
+  void traffic(const Options& options, const model::TrafficSample& sample, bool may_eject,
+               bool panic);
   // What passes by time alone. Call once a tick, after the samples.
   void tick(const Options& options, base::TimePoint now);
 
@@ -104,11 +109,13 @@ class Gate {
     std::uint64_t successes = 0;
     std::uint64_t failures = 0;
     std::uint64_t refused = 0;
+    std::uint64_t silent = 0;  // connects that timed out
     std::uint64_t streak = 0;
   };
 
   void eject(const Options& options, Cause cause, const std::string& why, base::TimePoint now);
   void fail_check(const Options& options, const model::CheckSample& sample);
+  void judge_out(const Options& options, const Since& since, base::TimePoint now);
   void judge_trial(const Options& options, const Since& since, base::TimePoint now);
   void judge_usable(const Options& options, const Since& since, bool may_eject,
                     base::TimePoint now);
@@ -133,7 +140,11 @@ class Gate {
   std::uint32_t limit_ = 0;
   std::uint32_t in_flight_ = 0;  // as of the last traffic sample
   std::uint32_t streak_epoch_ = 0;
-  std::uint64_t run_ = 0;  // failures in a row over all workers, in traffic
+  bool panic_ = false;            // as of the last traffic sample
+  std::uint64_t run_ = 0;         // failures in a row over all workers, in traffic
+  std::uint64_t silent_run_ = 0;  // of which connects that timed out
+  std::uint64_t panic_successes_ = 0;
+  std::optional<base::TimePoint> clean_since_;  // out, in panic, and without a failure since
   std::uint64_t trial_successes_ = 0;
   double ramp_ = 1;
   base::TimePoint out_until_{};
@@ -143,6 +154,7 @@ class Gate {
   std::uint64_t seen_successes_ = 0;  // counters of the last sample …
   std::uint64_t seen_failures_ = 0;
   std::uint64_t seen_refused_ = 0;
+  std::uint64_t seen_silent_ = 0;
   std::uint64_t reported_successes_ = 0;  // … and of the last report
   std::string reason_;
   std::vector<Transition> transitions_;

@@ -23,10 +23,12 @@ struct HttpCheck {
   std::string path = "/health";
   std::string host;
   static constexpr auto fields() {
-    return std::tuple{schema::field("path", &HttpCheck::path, "Path that is asked for.",
-                                    schema::starts_with("/")),
-                      schema::field("host", &HttpCheck::host,
-                                    "Host header of the check; empty: the node's address.")};
+    return std::tuple{
+        schema::field("path", &HttpCheck::path, "Path that is asked for.", schema::starts_with("/"),
+                      schema::spelled(schema::Form::kTarget)),
+        schema::field("host", &HttpCheck::host,
+                      "Host header of the check; empty: the node's address.",
+                      schema::spelled(schema::Form::kAuthority))};
   }
 };
 
@@ -99,8 +101,9 @@ struct PassiveOptions {
   static constexpr auto fields() {
     return std::tuple{schema::field(
         "consecutive_failures", &PassiveOptions::consecutive_failures,
-        "Failures in a row, in traffic, that take a node out; 0: never. A refused connection "
-        "counts as all of them.",
+        "Failures in a row, in traffic, that take a node out; 0: never. Failures are answers from "
+        "500 on, broken answers, time-outs and failed connects. A refused connection "
+        "counts as all of them, and so do two connects in a row that time out.",
         schema::between(0U, 100000U))};
   }
 };

@@ -15,6 +15,18 @@
 // to it when bytes have been used up. Ungranted bytes stay with the peer (HTTP/1: in the socket;
 // HTTP/2: its window).
 //
+// Tunnels. A request may ask for one: Upgrade (Head::upgrade, OutHead::upgrade) or CONNECT. It is
+// complete with its head: on_end follows at once and send_end is called as for any other. Its final
+// head decides. With Body::kTunnel (101 to Upgrade, 2xx to CONNECT) both directions open again,
+// with fresh credit: on_body and send_body carry raw bytes, on_end is the peer's FIN, send_end
+// ours, each without the other (half close), and when both have come the stream is over and the
+// connection is closed. What the client sends before that head is held back (at most kInitialCredit
+// bytes, or what was already granted) and comes after it, from resume(): it is never read as a
+// request. Any other final head is a plain answer, and HTTP goes on; only behind a refused CONNECT
+// the connection ends, because what follows may have been meant for the tunnel. A 101 that was not
+// asked for, or chooses a protocol that was not offered, is the node's mistake (kProtocol). A
+// tunnel's head may be sent only for a request that asked.
+//
 // Calls from inside events are allowed (send, reset, grant), destroying the codec is not: note it
 // and destroy it after `receive` or `resume` has returned. Calls never bring events of a *new*
 // stream: when the end of one makes room for the next that is already here (pipelining),
@@ -50,10 +62,14 @@ struct Reset {
   std::uint16_t status =
       0;  // what a client should be told, if anything can still be told: 400, 413, 502 …
   std::string_view text;  // static; for logs: "bad chunk size"
+  // What a codec answered by itself: bytes, and of which body; 0: nothing.
+  std::uint16_t told = 0;
+  std::uint16_t told_body = 0;
 };
 
 enum class Close : std::uint8_t {
   kLinger,  // everything is said: flush, FIN, discard until the peer's FIN (2 s or 64 KiB at most)
+  kFlush,   // the same, and the peer has said that it sends nothing more: flush and close
   kAbort,   // the peer must see that something is missing, or sent what it must not: reset
 };
 
@@ -75,13 +91,19 @@ class CodecEvents {
                         const Reset& reset) noexcept = 0;  // the stream is dead in both directions
   virtual void on_writable(
       StreamId id) noexcept = 0;  // unsent(id) fell to zero (HTTP/2 windows; HTTP/1 never calls)
-  virtual void on_output(base::Buf bytes) noexcept = 0;    // for the transport, in order
+  virtual void on_output(base::Buf bytes) noexcept = 0;  // for the transport, in order
+  // FIN behind all output, while input goes on: a tunnel's half close. on_close still comes later.
+  virtual void on_output_end() noexcept {}  // needs no code in a driver that begins no tunnels
   virtual void on_credit(std::size_t bytes) noexcept = 0;  // let the transport deliver so many more
   virtual void on_pending() noexcept = 0;                  // call resume() soon, from a clean stack
-  // A peer's mistake outside any stream (a head that cannot be parsed); the codec has answered it
-  // as the protocol wants.
-  virtual void on_refused(const Reset& reset) noexcept = 0;
+  // A peer's mistake outside any stream (a head that cannot be parsed, or did not come in time);
+  // the codec has answered it as the protocol wants. `head`: of the request as it came, as far as
+  // it is here.
+  virtual void on_refused(const Reset& reset, std::string_view head) noexcept = 0;
   virtual void on_close(Close how) noexcept = 0;  // the last event
+  // For answers of the codec's own (RFC 9110 6.6.1), valid until the next call; empty: they have
+  // none.
+  virtual std::string_view date() noexcept { return {}; }
   virtual Room room(
       std::size_t bytes) noexcept = 0;  // memory from the driver, at least so many bytes
 
@@ -126,9 +148,13 @@ class ServerCodec : public Codec {  // towards clients
   // Nothing of a request is here: neither a live stream nor part of a head. Idle connections may be
   // closed freely.
   [[nodiscard]] virtual bool idle() const noexcept = 0;
-  // Refuses what is being received (a head that took too long: 408) and closes; silently when
-  // nothing had come.
-  virtual void refuse(std::uint16_t status) noexcept = 0;
+  // Bytes kept of a request whose head is not whole.
+  [[nodiscard]] virtual std::size_t held() const noexcept = 0;
+  // Bytes received that are not yet used: they lie behind what was given last.
+  [[nodiscard]] virtual std::size_t unread() const noexcept = 0;
+  // Refuses what is being received (a head that took too long: 408), with on_refused, and closes;
+  // silently when nothing had come. `text`: as in Reset.
+  virtual void refuse(std::uint16_t status, std::string_view text) noexcept = 0;
 };
 
 class ClientCodec : public Codec {  // towards nodes

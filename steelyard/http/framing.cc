@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "steelyard/http/chars.h"
+#include "steelyard/http/list.h"
 
 namespace steelyard::http {
 namespace {
@@ -10,22 +11,10 @@ namespace {
 constexpr std::size_t kMaxOptions =
     64;  // of Connection, all lines together; a guess far above honest use
 
+constexpr std::size_t kMaxProtocols = 16;  // in one Upgrade; a guess far above honest use
+
 constexpr std::size_t kMaxLoadReport =
     8 * 1024;  // bytes; a node that sends more is not spoken to again on it
-
-// Calls `each(word)` for the elements of a comma list; stops and gives false when it does.
-template <typename F>
-bool for_each_item(std::string_view list, F each) noexcept {
-  while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    std::string_view item = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-    while (!item.empty() && (item.front() == ' ' || item.front() == '\t')) item.remove_prefix(1);
-    while (!item.empty() && (item.back() == ' ' || item.back() == '\t')) item.remove_suffix(1);
-    if (!item.empty() && !each(item)) return false;
-  }
-  return true;
-}
 
 bool parse_length(std::string_view text, std::uint64_t& out) noexcept {
   if (text.empty()) return false;
@@ -53,7 +42,9 @@ struct Facts {  // gathered in one pass over the fields
   bool unknown_coding = false;
   bool close = false, keep_alive = false;
   bool names_length = false, names_upgrade = false;
-  bool has_upgrade = false, expects_continue = false;
+  const Field* upgrade = nullptr;
+  std::size_t upgrades = 0;
+  bool expects_continue = false;
   bool any_drop = false;
   bool too_many_options = false;
   bool flooded = false;  // a load report beyond all measure
@@ -70,7 +61,8 @@ void gather_length(const Field& field, Facts& facts) noexcept {
 
 void gather_coding(const Field& field, Facts& facts) noexcept {
   ++facts.encodings;
-  if (field.value.empty()) facts.unknown_coding = true;
+  // A list of one has no comma: empty members, which we would skip, others refuse.
+  if (field.value.empty() || field.value.find(',') != field.value.npos) facts.unknown_coding = true;
   for_each_item(field.value, [&](std::string_view coding) {
     if (!same_word(coding, "chunked")) {
       facts.unknown_coding = true;
@@ -94,6 +86,8 @@ bool is_protected(FieldId id) noexcept {
     case FieldId::kXForwardedFor:
     case FieldId::kXForwardedProto:
     case FieldId::kXForwardedHost:
+    case FieldId::kXForwardedPort:
+    case FieldId::kXRealIp:
     case FieldId::kForwarded:
     case FieldId::kVia:
     case FieldId::kContentType:
@@ -148,7 +142,8 @@ Facts gather(std::span<Field> fields) noexcept {
         field.drop = true;
         break;
       case FieldId::kUpgrade:
-        facts.has_upgrade = true;
+        facts.upgrade = &field;
+        ++facts.upgrades;
         field.drop = true;
         break;
       case FieldId::kExpect:
@@ -189,6 +184,12 @@ int read_version(std::string_view text, Version& version, bool& exact) noexcept 
 
 bool read_target(Head& head) noexcept {
   const std::string_view target = head.target;
+  if (head.method == Method::kConnect) {
+    head.authority = target;
+    const std::size_t colon = target.rfind(':');  // the port must be there
+    return valid_authority(target) && colon != std::string_view::npos &&
+           colon + 1 < target.size() && target.back() != ']';
+  }
   if (target.front() == '/') {
     head.path = target;
     return true;
@@ -208,6 +209,54 @@ bool read_target(Head& head) noexcept {
   return valid_authority(head.authority);
 }
 
+// protocol-name[/protocol-version], a list of them; false: nothing in it that may be passed on.
+bool offers_protocol(std::string_view list) noexcept {
+  bool any = false;
+  std::size_t count = 0;
+  const bool fine = for_each_item(list, [&](std::string_view item) {
+    std::size_t slashes = 0;
+    if (++count > kMaxProtocols) return false;
+    for (const char c : item) {
+      if (c == '/' ? ++slashes > 1 : !is_char(c, kToken)) return false;
+    }
+    any = any || !same_word(item, "h2c");
+    return item.front() != '/' && item.back() != '/';
+  });
+  return fine && any;
+}
+
+// Is each protocol of a 101 among those that were offered?
+bool was_offered(std::string_view chosen, std::string_view offered) noexcept {
+  std::size_t count = 0;
+  const bool fine = for_each_item(chosen, [&](std::string_view item) {
+    if (++count > kMaxProtocols) return false;
+    return !for_each_item(offered, [&](std::string_view one) { return !same_word(one, item); });
+  });
+  return fine && count > 0;
+}
+
+void understand_upgrade(const Facts& facts, bool body_comes, Head& head) noexcept {
+  const bool asked = head.version == Version::k11 && facts.names_upgrade && facts.upgrades == 1;
+  if (!asked || body_comes || head.method == Method::kConnect) return;
+  if (offers_protocol(facts.upgrade->value)) head.upgrade = facts.upgrade->value;
+}
+
+// A final head behind which the connection carries something else. 101: Connection may be missing,
+// it is written anew. 2xx to CONNECT: framing fields mean nothing (RFC 9110 9.3.6).
+Meaning understand_tunnel(const Facts& facts, const Asked& asked, Head& head) noexcept {
+  if (head.status == 101) {
+    if (asked.upgrade.empty()) return refuse(502, "101 without an upgrade");
+    if (facts.upgrades != 1 || !was_offered(facts.upgrade->value, asked.upgrade))
+      return refuse(502, "101 with a protocol that was not asked for");
+    head.upgrade = facts.upgrade->value;
+  }
+  head.body = Body::kTunnel;
+  head.has_length = false;
+  head.length = 0;
+  head.keep_alive = false;
+  return {true, Framing::kUntilClose, {}};
+}
+
 }  // namespace
 
 bool valid_authority(std::string_view text) noexcept {
@@ -224,7 +273,9 @@ bool valid_authority(std::string_view text) noexcept {
     const std::size_t colon = text.find(':');
     const std::string_view host = text.substr(0, colon);
     if (host.empty()) return false;
-    for (std::size_t i = 0; i < host.size(); ++i) {
+    unsigned all = kHostName;
+    for (const char c : host) all &= char_bits(c);
+    for (std::size_t i = all == 0 ? 0 : host.size(); i < host.size(); ++i) {
       if (is_char(host[i], kHostName)) continue;
       if (host[i] != '%' || i + 2 >= host.size() || !is_char(host[i + 1], kHex) ||
           !is_char(host[i + 2], kHex))
@@ -244,8 +295,8 @@ bool valid_authority(std::string_view text) noexcept {
   return true;
 }
 
-Meaning understand_request(const StartLine& start, std::span<Field> fields, std::uint64_t max_body,
-                           Head& head) noexcept {
+Meaning understand_request(const StartLine& start, std::span<Field> fields,
+                           const Http1Limits& limits, Head& head) noexcept {
   head = Head{};
   bool exact = false;
   const int major = read_version(start.third, head.version, exact);
@@ -255,7 +306,8 @@ Meaning understand_request(const StartLine& start, std::span<Field> fields, std:
   head.method = method_of(start.first);
   head.target = start.second;
   head.fields = fields;
-  if (head.method == Method::kConnect) return refuse(501, "CONNECT is not supported");
+  if (head.method == Method::kConnect && !limits.connect)
+    return refuse(501, "CONNECT is not supported");
   if (head.method == Method::kTrace) return refuse(405, "TRACE is not supported");
   if (!read_target(head)) return refuse(400, "bad target");
 
@@ -278,15 +330,17 @@ Meaning understand_request(const StartLine& start, std::span<Field> fields, std:
     meaning.framing = Framing::kChunked;
     head.body = Body::kStream;
   } else if (facts.lengths > 0) {
-    if (max_body != 0 && facts.length > max_body) return refuse(413, "body too large", Why::kLimit);
+    if (limits.max_body != 0 && facts.length > limits.max_body)
+      return refuse(413, "body too large", Why::kLimit);
     meaning.framing = Framing::kLength;
     head.body = Body::kLength;
     head.length = facts.length;
     head.has_length = true;
   }
   head.keep_alive = v11 ? !facts.close : facts.keep_alive && !facts.close;
-  head.upgrade = v11 && facts.has_upgrade && facts.names_upgrade;
   const bool body_comes = head.body == Body::kStream || head.length > 0;
+  if (body_comes && head.method == Method::kConnect) return refuse(400, "CONNECT with a body");
+  understand_upgrade(facts, body_comes, head);
   head.expect_continue = v11 && facts.expects_continue && body_comes;
   if (!v11) {
     for (Field& field : fields) {
@@ -296,7 +350,7 @@ Meaning understand_request(const StartLine& start, std::span<Field> fields, std:
   return meaning;
 }
 
-Meaning understand_response(const StartLine& start, std::span<Field> fields, Method asked,
+Meaning understand_response(const StartLine& start, std::span<Field> fields, const Asked& asked,
                             Head& head) noexcept {
   head = Head{};
   bool exact = false;
@@ -307,18 +361,20 @@ Meaning understand_response(const StartLine& start, std::span<Field> fields, Met
   if (head.status < 100) return refuse(502, "bad status");
   head.reason = start.third;
   head.fields = fields;
-  head.method = asked;
+  head.method = asked.method;
 
   const Facts facts = gather(fields);
   const bool v11 = head.version == Version::k11;
   if (facts.too_many_options) return refuse(502, "too many Connection options");
+  const bool connected =
+      asked.method == Method::kConnect && head.status >= 200 && head.status < 300;
+  if (connected) return understand_tunnel(facts, asked, head);
   if (facts.length_bad) return refuse(502, "bad Content-Length");
   if (facts.encodings > 0) {
     if (facts.lengths > 0) return refuse(502, "both Transfer-Encoding and Content-Length");
     if (!v11) return refuse(502, "Transfer-Encoding in HTTP/1.0");
     if (facts.chunked_twice || facts.unknown_coding) return refuse(502, "unknown transfer coding");
   }
-  if (head.status == 101) return refuse(502, "101 without an upgrade");
   head.keep_alive = v11 ? !facts.close : facts.keep_alive && !facts.close;
   if (facts.flooded) head.keep_alive = false;
   head.has_length = facts.lengths > 0;
@@ -326,10 +382,11 @@ Meaning understand_response(const StartLine& start, std::span<Field> fields, Met
   Meaning meaning{true, Framing::kNone, {}};
   if (head.is_interim()) {
     if (facts.length > 0 || facts.encodings > 0) return refuse(502, "interim answer with a body");
+    if (head.status == 101) return understand_tunnel(facts, asked, head);
   } else if (head.status == 204) {
     if (facts.length > 0 || facts.encodings > 0)
       head.keep_alive = false;  // what follows cannot be trusted
-  } else if (asked == Method::kHead || head.status == 304) {
+  } else if (asked.method == Method::kHead || head.status == 304) {
     meaning.framing = Framing::kNone;
   } else if (facts.encodings > 0) {
     meaning.framing = Framing::kChunked;

@@ -7,11 +7,12 @@
 #pragma once
 
 #include "steelyard/http/codec.h"
+#include "steelyard/http/http1.h"
 #include "steelyard/http/scan.h"
 
 namespace steelyard::http {
 
-// How the bytes after a head are read.
+// How the bytes after a head are read; a tunnel is kUntilClose.
 enum class Framing : std::uint8_t { kNone, kLength, kChunked, kUntilClose };
 
 struct Meaning {
@@ -20,11 +21,15 @@ struct Meaning {
   Reset bad;
 };
 
+struct Asked {  // what an answer answers
+  Method method = Method::kOther;
+  std::string_view upgrade;  // the protocols that were offered; empty: none
+};
+
 [[nodiscard]] Meaning understand_request(const StartLine& start, std::span<Field> fields,
-                                         std::uint64_t max_body, Head& head) noexcept;
-// `asked` is the method of the request that this answers.
+                                         const Http1Limits& limits, Head& head) noexcept;
 [[nodiscard]] Meaning understand_response(const StartLine& start, std::span<Field> fields,
-                                          Method asked, Head& head) noexcept;
+                                          const Asked& asked, Head& head) noexcept;
 // Takes out what must not stand in trailers (RFC 9110 6.5.1); gives how many are left, in front and
 // in order.
 [[nodiscard]] std::size_t keep_good_trailers(std::span<Field> fields) noexcept;

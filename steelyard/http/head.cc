@@ -1,18 +1,40 @@
 #include "steelyard/http/head.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 namespace steelyard::http {
 namespace {
 
-// `word` is lower case; only the other case of its letters is equal. Names are tokens, so `| 0x20`
-// maps nothing else on it.
-bool is_word(std::string_view name, std::string_view word) noexcept {
-  for (std::size_t i = 0; i < word.size(); ++i) {
-    if ((static_cast<unsigned char>(name[i]) | 0x20U) != static_cast<unsigned char>(word[i]))
-      return false;
+template <typename Word>
+Word read(const char* at) noexcept {
+  Word word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+// Equal as far as words of this size reach, the last one overlapping the one before.
+template <typename Word>
+bool is_word_by(std::string_view name, std::string_view word) noexcept {
+  constexpr auto kLow = static_cast<Word>(0x2020202020202020);
+  const auto differs = [&](std::size_t at) {
+    return (read<Word>(name.data() + at) | kLow) != read<Word>(word.data() + at);
+  };
+  const std::size_t last = word.size() - sizeof(Word);
+  for (std::size_t at = 0; at < last; at += sizeof(Word)) {
+    if (differs(at)) return false;
   }
-  return true;
+  return !differs(last);
+}
+
+// `word` is lower case and as long; only the other case of its letters is equal. Names are tokens,
+// so
+// `| 0x20` maps nothing else on it.
+bool is_word(std::string_view name, std::string_view word) noexcept {
+  if (word.size() >= 8) return is_word_by<std::uint64_t>(name, word);
+  if (word.size() >= 4) return is_word_by<std::uint32_t>(name, word);
+  return is_word_by<std::uint16_t>(name, word);
 }
 
 struct Known {
@@ -35,11 +57,13 @@ constexpr Known k3[] = {{"via", FieldId::kVia}};
 constexpr Known k4[] = {{"host", FieldId::kHost}};
 constexpr Known k6[] = {{"expect", FieldId::kExpect}, {"cookie", FieldId::kCookie}};
 constexpr Known k7[] = {{"upgrade", FieldId::kUpgrade}, {"trailer", FieldId::kTrailer}};
-constexpr Known k9[] = {{"forwarded", FieldId::kForwarded}};
+constexpr Known k9[] = {{"forwarded", FieldId::kForwarded}, {"x-real-ip", FieldId::kXRealIp}};
 constexpr Known k10[] = {{"connection", FieldId::kConnection},
                          {"keep-alive", FieldId::kKeepAlive},
-                         {"set-cookie", FieldId::kSetCookie}};
-constexpr Known k11[] = {{"retry-after", FieldId::kRetryAfter}};
+                         {"set-cookie", FieldId::kSetCookie},
+                         {"tracestate", FieldId::kTraceState}};
+constexpr Known k11[] = {{"retry-after", FieldId::kRetryAfter},
+                         {"traceparent", FieldId::kTraceParent}};
 constexpr Known k12[] = {{"content-type", FieldId::kContentType},
                          {"x-request-id", FieldId::kXRequestId}};
 constexpr Known k13[] = {{"authorization", FieldId::kAuthorization},
@@ -49,6 +73,7 @@ constexpr Known k14[] = {{"content-length", FieldId::kContentLength},
                          {"http2-settings", FieldId::kHttp2Settings}};
 constexpr Known k15[] = {{"x-forwarded-for", FieldId::kXForwardedFor}};
 constexpr Known k16[] = {{"x-forwarded-host", FieldId::kXForwardedHost},
+                         {"x-forwarded-port", FieldId::kXForwardedPort},
                          {"content-encoding", FieldId::kContentEncoding},
                          {"proxy-connection", FieldId::kProxyConnection}};
 constexpr Known k17[] = {{"transfer-encoding", FieldId::kTransferEncoding},

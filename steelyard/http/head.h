@@ -58,6 +58,8 @@ enum class FieldId : std::uint8_t {
   kXForwardedFor,
   kXForwardedProto,
   kXForwardedHost,
+  kXForwardedPort,
+  kXRealIp,
   kXRequestId,
   kCookie,
   kSetCookie,
@@ -67,6 +69,8 @@ enum class FieldId : std::uint8_t {
   kContentRange,
   kCacheControl,
   kRetryAfter,
+  kTraceParent,
+  kTraceState,
   kLoadReport,  // endpoint-load-metrics and -bin: between node and balancer only
 };
 [[nodiscard]] FieldId field_of(std::string_view name) noexcept;
@@ -84,6 +88,7 @@ enum class Body : std::uint8_t {
   kNone,    // ends with the head
   kLength,  // exactly `length` bytes (may be 0)
   kStream,  // as many as come until on_end: chunked, until close, HTTP/2 without content-length
+  kTunnel,  // of a final answer only: the stream is a tunnel from here on (codec.h)
 };
 
 struct Head {
@@ -93,8 +98,8 @@ struct Head {
   std::string_view target;  // as sent: origin, absolute or asterisk form
   std::string_view
       path;  // what follows the authority, with query: "/a?b"; "*" for OPTIONS *; never empty
-  std::string_view
-      authority;  // host[:port] of the absolute form, else of Host; may be empty in HTTP/1.0
+  std::string_view authority;  // host[:port] of the absolute form, else of Host; may be empty in
+                               // HTTP/1.0; of CONNECT host:port, and `path` is empty then
   // Of an answer.
   std::uint16_t status = 0;  // 100 … 999
   std::string_view reason;
@@ -105,14 +110,21 @@ struct Head {
   bool has_length = false;   // Content-Length was present and valid
   bool keep_alive = true;    // the peer would keep the connection
   bool expect_continue =
-      false;             // Expect: 100-continue of an HTTP/1.1 request whose body is still to come
-  bool upgrade = false;  // asks for another protocol (Upgrade named by Connection, HTTP/1.1)
+      false;  // Expect: 100-continue of an HTTP/1.1 request whose body is still to come
   bool clean = false;
+  // Of a request: the protocols that it asks to go on in, as its Upgrade field lists them. Empty
+  // unless Connection names Upgrade, the version is 1.1, there is one such line, no body follows,
+  // and more than h2c is asked for (h2c is never passed on). Of an answer with Body::kTunnel to
+  // such a request (101): what the node chose. HTTP/2's extended CONNECT is shown as the GET with
+  // Upgrade that it stands for, and its 200 as a 101.
+  std::string_view upgrade;
   std::span<const Field> fields;
   const base::Buf* raw =
       nullptr;  // the whole head as received, with its empty line; share() it to keep it
 
-  [[nodiscard]] bool is_interim() const noexcept { return status >= 100 && status < 200; }
+  [[nodiscard]] bool is_interim() const noexcept {
+    return status >= 100 && status < 200 && body != Body::kTunnel;
+  }
   [[nodiscard]] const Field* find(FieldId id) const noexcept {
     for (const Field& field : fields) {
       if (field.id == id) return &field;
@@ -128,13 +140,17 @@ struct Head {
 // A head ready to be sent. The bytes are in HTTP/1 form for every codec (HTTP/2 encodes them
 // itself): start line, fields, empty line; no hop-by-hop field and no Transfer-Encoding, for these
 // belong to the connection and its codec adds them; Content-Length stands there when body is
-// kLength (and may for HEAD and 304).
+// kLength (and may for HEAD and 304). Upgrade is the exception: it stands in the bytes of a request
+// that asks for it (`upgrade` is set) and of a 101 with Body::kTunnel; its Connection is the
+// codec's. So is that of `TE: trailers` (`trailers` is set).
 struct OutHead {
   base::Buf bytes;
   Method method = Method::kOther;  // of a request
   std::uint16_t status = 0;        // of an answer
   Body body = Body::kNone;
   std::uint64_t length = 0;
+  bool upgrade = false;  // of a request: a 101 that chooses one of the offered protocols is welcome
+  bool trailers = false;  // of a request: `TE: trailers` stands in the bytes
 };
 
 }  // namespace steelyard::http

@@ -22,10 +22,13 @@ struct Http1Limits {
   std::size_t max_fields = 100;
   std::size_t max_line = std::size_t{8} << 10;        // bytes of the request line
   std::uint64_t max_body = std::uint64_t{100} << 20;  // of a request; 0: no limit
+  bool connect = false;  // CONNECT reaches the driver; otherwise the codec answers 501
 };
 
 class Http1Pool;  // one a worker: scratch fields and joining blocks
 [[nodiscard]] std::shared_ptr<Http1Pool> make_http1_pool(Http1Limits limits = {});
+// Bytes of blocks that codecs and Bufs hold: of heads that came in parts.
+[[nodiscard]] std::size_t joined_bytes(const Http1Pool& pool) noexcept;
 
 [[nodiscard]] std::unique_ptr<ServerCodec> make_http1_server(std::shared_ptr<Http1Pool> pool,
                                                              CodecEvents& events);

@@ -2,12 +2,25 @@
 #include "steelyard/http/http1_credit.h"
 #include "steelyard/http/http1_reader.h"
 #include "steelyard/http/http1_writer.h"
+#include "steelyard/http/list.h"
 
 namespace steelyard::http {
 namespace {
 
 constexpr unsigned kMaxInterim =
     32;  // heads of 1xx before the final one; a storm of them is an attack
+
+// The value of Upgrade in a head that is sent.
+std::string_view upgrade_of(std::string_view head) noexcept {
+  constexpr std::string_view kName = "upgrade:";
+  for (std::size_t lf = head.find('\n'); lf != std::string_view::npos;
+       lf = head.find('\n', lf + 1)) {
+    const std::string_view line = head.substr(lf + 1);
+    if (line.size() <= kName.size() || !same_word(line.substr(0, kName.size()), kName)) continue;
+    return trim_blanks(line.substr(kName.size(), line.find('\r') - kName.size()));
+  }
+  return {};
+}
 
 class Http1Client final : public ClientCodec {
  public:
@@ -59,6 +72,7 @@ class Http1Client final : public ClientCodec {
     if (const std::size_t more = meter_.top_up(); more > 0) events_->on_credit(more);
   }
   void read() noexcept;
+  void on_answer_head(const Head& head) noexcept;
   void on_answer_end() noexcept;
   void fail(const Reset& why) noexcept;
   void finish() noexcept;
@@ -74,6 +88,8 @@ class Http1Client final : public ClientCodec {
   Http1Reader reader_;
   Http1Writer writer_;
   CreditMeter meter_;
+  base::Buf asked_;  // the request's head while its answer may be an upgrade
+  Asked told_;       // … and what the reader must know of it
   StreamId id_ = StreamId::kNone;
   unsigned interim_ = 0;
   bool live_ = false;
@@ -81,6 +97,7 @@ class Http1Client final : public ClientCodec {
   bool head_came_ = false;  // the final head
   bool request_over_ = false;
   bool answer_over_ = false;
+  bool tunnel_ = false;
   bool keep_ = true;
   bool ended_ = false;  // the node's FIN is here
   bool draining_ = false;
@@ -92,7 +109,7 @@ StreamId Http1Client::open() noexcept {
   if (!can_open()) return StreamId::kNone;
   id_ = StreamId{static_cast<std::uint32_t>(id_) + 1};
   live_ = true;
-  head_sent_ = head_came_ = request_over_ = answer_over_ = false;
+  head_sent_ = head_came_ = request_over_ = answer_over_ = tunnel_ = false;
   interim_ = 0;
   return id_;
 }
@@ -100,12 +117,17 @@ StreamId Http1Client::open() noexcept {
 void Http1Client::send_head(StreamId id, OutHead head) noexcept {
   if (!is_live(id) || head_sent_) return;
   head_sent_ = true;
-  reader_.begin(head.method);
+  if (head.upgrade) asked_ = head.bytes.share();
+  told_ = {head.method, head.upgrade ? upgrade_of(asked_.text()) : std::string_view()};
+  reader_.begin(&told_);
   meter_.begin();
   Http1Writer::Mode mode = Http1Writer::Mode::kNothing;
   if (head.body == Body::kLength) mode = Http1Writer::Mode::kLength;
   if (head.body == Body::kStream) mode = Http1Writer::Mode::kChunked;
-  writer_.head(std::move(head.bytes), mode, head.length, Http1Writer::Say::kNothing);
+  using Say = Http1Writer::Say;
+  const Say say = head.upgrade ? (head.trailers ? Say::kUpgradeTe : Say::kUpgrade)
+                               : (head.trailers ? Say::kTe : Say::kNothing);
+  writer_.head(std::move(head.bytes), mode, head.length, say);
   if (!running_) top_up();
 }
 
@@ -118,7 +140,10 @@ void Http1Client::send_end(StreamId id) noexcept {
   }
   writer_.end();
   request_over_ = true;
-  if (!answer_over_) return;
+  if (!answer_over_) {
+    if (tunnel_) events_->on_output_end();
+    return;
+  }
   live_ = false;
   if (!running_) finish();
 }
@@ -148,16 +173,8 @@ void Http1Client::read() noexcept {
       case Http1Reader::Got::kMore:
         return;
       case Http1Reader::Got::kHead:
-        if (reader_.head().is_interim()) {
-          if (++interim_ > kMaxInterim) {
-            fail({Why::kProtocol, 502, "too many interim answers"});
-            return;
-          }
-        } else {
-          head_came_ = true;
-          keep_ = reader_.head().keep_alive;
-        }
-        events_->on_head(id_, reader_.head());
+        on_answer_head(reader_.head());
+        reader_.let_lines_go();
         break;
       case Http1Reader::Got::kBody: {
         base::Buf bytes = reader_.take_body();
@@ -167,6 +184,7 @@ void Http1Client::read() noexcept {
       }
       case Http1Reader::Got::kTrailers:
         events_->on_trailers(id_, reader_.trailers());
+        reader_.let_lines_go();
         break;
       case Http1Reader::Got::kEnd:
         on_answer_end();
@@ -176,6 +194,29 @@ void Http1Client::read() noexcept {
         return;
     }
   }
+}
+
+void Http1Client::on_answer_head(const Head& head) noexcept {
+  if (head.is_interim()) {
+    if (++interim_ > kMaxInterim) {
+      fail({Why::kProtocol, 502, "too many interim answers"});
+      return;
+    }
+  } else {
+    head_came_ = true;
+    keep_ = head.keep_alive;
+    if (head.body == Body::kTunnel) {
+      if (!request_over_) {
+        fail({Why::kProtocol, 502, "a tunnel before the end of the request"});
+        return;
+      }
+      tunnel_ = true;
+      request_over_ = false;
+      writer_.tunnel();
+    }
+  }
+  events_->on_head(id_, head);
+  if (!head.is_interim()) asked_ = {};
 }
 
 void Http1Client::on_answer_end() noexcept {

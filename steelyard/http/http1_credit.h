@@ -15,7 +15,7 @@ namespace steelyard::http {
 
 class CreditMeter {
  public:
-  static constexpr std::size_t kMost = std::size_t{128} << 10;
+  static constexpr std::size_t kMost = std::size_t{256} << 10;
 
   void begin() noexcept { credit_ = kInitialCredit; }
   void grant(std::size_t bytes) noexcept { credit_ += bytes; }

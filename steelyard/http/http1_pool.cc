@@ -8,11 +8,13 @@ namespace steelyard::http {
 struct Http1Pool::Cell : base::Storage {
   Http1Pool* pool = nullptr;
   std::size_t kind = 0;  // index of kSizes, or kSizes.size(): made to measure, never kept
+  std::size_t size = 0;
   std::unique_ptr<std::byte[]> bytes;
 };
 
 Http1Pool::Http1Pool(const Http1Limits& limits) : limits_(limits), fields_(limits.max_fields) {
   for (auto& list : free_) list.reserve(64);
+  free_joins_.reserve(64);
 }
 Http1Pool::~Http1Pool() = default;
 
@@ -31,9 +33,11 @@ Http1Pool::Block Http1Pool::take(std::size_t bytes) {
     cell->release = &Http1Pool::give_back;
     cell->pool = this;
     cell->kind = kind;
+    cell->size = size;
     cell->bytes = std::make_unique_for_overwrite<std::byte[]>(size);
     ++made_;
   }
+  lent_ += size;
   Cell* const at =
       cell.release();  // owned by its count from here on; give_back takes it over again
   return {base::Buf(at, at->bytes.get(), size), reinterpret_cast<char*>(at->bytes.get())};
@@ -42,14 +46,32 @@ Http1Pool::Block Http1Pool::take(std::size_t bytes) {
 void Http1Pool::give_back(base::Storage* storage) noexcept {
   std::unique_ptr<Cell> cell(static_cast<Cell*>(storage));
   Http1Pool& pool = *cell->pool;
-  if (cell->kind >= kSizes.size() || pool.kept_ + kSizes[cell->kind] > kKeepBytes) return;
-  pool.kept_ += kSizes[cell->kind];
+  pool.lent_ -= cell->size;
+  if (cell->kind >= kSizes.size() || pool.kept_ + cell->size > kKeepBytes) return;
+  pool.kept_ += cell->size;
   pool.free_[cell->kind].push_back(std::move(cell));
+}
+
+Http1Pool::SomeJoins Http1Pool::joins() {
+  if (free_joins_.empty()) return SomeJoins(std::make_unique<Joins>(*this).release());
+  SomeJoins out(free_joins_.back().release());
+  free_joins_.pop_back();
+  return out;
+}
+
+void Http1Pool::GiveBack::operator()(Joins* joins) const noexcept {
+  std::unique_ptr<Joins> back(joins);
+  auto& free = back->pool.free_joins_;
+  back->partial.clear();
+  back->backlog.clear();
+  if (free.size() < free.capacity()) free.push_back(std::move(back));
 }
 
 std::shared_ptr<Http1Pool> make_http1_pool(Http1Limits limits) {
   return std::make_shared<Http1Pool>(limits);
 }
+
+std::size_t joined_bytes(const Http1Pool& pool) noexcept { return pool.lent(); }
 
 void Join::append(std::string_view bytes) {
   if (size_ + bytes.size() > block_.size()) {

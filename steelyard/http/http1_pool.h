@@ -1,6 +1,6 @@
 // Http1Pool: what the HTTP/1 codecs of one worker share, so that an idle codec holds nothing: the
-// limits, the one array of parsed fields, and blocks for joining what was split over reads. Join:
-// bytes that grow at the end, in such blocks.
+// limits, what was parsed last (start line, head, fields, body part, fault), and Joins with their
+// blocks for what was split over reads. Join: bytes that grow at the end, in such blocks.
 //
 // Blocks come in four sizes and are kept for reuse up to kKeepBytes, so joining does not allocate
 // after warm-up. The pool must outlive its codecs and every Buf of its blocks. Threads: one.
@@ -15,8 +15,12 @@
 #include "steelyard/base/buf.h"
 #include "steelyard/http/head.h"
 #include "steelyard/http/http1.h"
+#include "steelyard/http/scan.h"
+#include "steelyard/http/scan_kernels.h"
 
 namespace steelyard::http {
+
+struct Joins;
 
 class Http1Pool {
  public:
@@ -26,16 +30,30 @@ class Http1Pool {
   ~Http1Pool();
 
   [[nodiscard]] const Http1Limits& limits() const noexcept { return limits_; }
+  [[nodiscard]] const ScanKernels& kernels() const noexcept { return kernels_; }
+  // Of the message being read: the codecs of a worker read one at a time.
   [[nodiscard]] std::span<Field> fields() noexcept { return fields_; }
+  [[nodiscard]] StartLine& start() noexcept { return start_; }
+  [[nodiscard]] Head& head() noexcept { return head_; }
+  [[nodiscard]] base::Buf& lines() noexcept { return lines_; }  // the head, while it is looked at
+  [[nodiscard]] base::Buf& body() noexcept { return body_; }    // until it is taken
+  [[nodiscard]] Reset& bad() noexcept { return bad_; }
   // Writable memory of at least `bytes`; `text` points into `buf`.
   struct Block {
     base::Buf buf;
     char* text = nullptr;
   };
   [[nodiscard]] Block take(std::size_t bytes);
+  [[nodiscard]] std::size_t lent() const noexcept { return lent_; }  // bytes
   [[nodiscard]] std::size_t blocks_made() const noexcept {
     return made_;
   }  // for tests: flat after warm-up
+  // Of a codec that has something split over reads.
+  struct GiveBack {
+    void operator()(Joins* joins) const noexcept;
+  };
+  using SomeJoins = std::unique_ptr<Joins, GiveBack>;
+  [[nodiscard]] SomeJoins joins();
 
  private:
   struct Cell;
@@ -45,9 +63,17 @@ class Http1Pool {
                                             << 20;  // a guess: 1000 small heads in progress
 
   Http1Limits limits_;
+  const ScanKernels& kernels_ = scan_kernels();
   std::vector<Field> fields_;
+  StartLine start_;
+  Head head_;
+  base::Buf lines_;
+  base::Buf body_;
+  Reset bad_;
   std::array<std::vector<std::unique_ptr<Cell>>, kSizes.size()> free_;
+  std::vector<std::unique_ptr<Joins>> free_joins_;
   std::size_t kept_ = 0;
+  std::size_t lent_ = 0;
   std::size_t made_ = 0;
 };
 
@@ -58,6 +84,7 @@ class Join {
   [[nodiscard]] std::string_view text() const noexcept { return {text_, size_}; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t room() const noexcept { return block_.size(); }  // bytes it holds
   // Everything, as a Buf; empty afterwards.
   [[nodiscard]] base::Buf take() noexcept;
   void clear() noexcept { (void)take(); }
@@ -67,6 +94,13 @@ class Join {
   base::Buf block_;
   char* text_ = nullptr;
   std::size_t size_ = 0;
+};
+
+struct Joins {
+  explicit Joins(Http1Pool& whose) noexcept : pool(whose), partial(whose), backlog(whose) {}
+  Http1Pool& pool;
+  Join partial;  // the lines of a head or trailer section that a read cut
+  Join backlog;  // behind a message that is over
 };
 
 }  // namespace steelyard::http

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "steelyard/http/http1.h"
 #include "steelyard/http/http1_credit.h"
 #include "steelyard/http/http1_reader.h"
@@ -54,15 +56,19 @@ class Http1Server final : public ServerCodec {
   bool closed() const noexcept override { return closed_; }
   std::size_t streams() const noexcept override { return live_ ? 1 : 0; }
   bool idle() const noexcept override { return !live_ && !discarding_ && reader_.untouched(); }
-  void refuse(std::uint16_t status) noexcept override {
+  std::size_t held() const noexcept override { return reader_.held(); }
+  std::size_t unread() const noexcept override { return reader_.unread(); }
+  void refuse(std::uint16_t status, std::string_view text) noexcept override {
     if (closed_ || live_) return;
     const bool silent = discarding_ || reader_.untouched();
-    if (!silent) answer_error(status);
+    if (!silent) turn_away({Why::kLimit, status, text});
     close(Close::kLinger);
   }
 
  private:
   enum class Answer : std::uint8_t { kNone, kBody, kOver };
+  enum class Tunnel : std::uint8_t { kNone, kSaid, kOpen };  // kSaid: before the request's on_end
+  enum class Asks : std::uint8_t { kNothing, kUpgrade, kConnect };  // for a tunnel
 
   [[nodiscard]] bool answers(StreamId id) const noexcept { return !closed_ && live_ && id == id_; }
   void top_up() noexcept {
@@ -71,17 +77,22 @@ class Http1Server final : public ServerCodec {
   void run() noexcept;
   void read() noexcept;
   void on_request(const Head& head) noexcept;
-  void on_bad(const Reset& bad) noexcept;
+  void on_bad(Reset bad) noexcept;
   void on_request_end() noexcept;
   void end_of_input() noexcept;
-  void answer_error(std::uint16_t status) noexcept {
-    events_->on_output(base::Buf::of_static(error_answer(status)));
+  void answer_error(Reset& bad) noexcept;
+  void turn_away(Reset bad) noexcept {  // what is no stream yet
+    answer_error(bad);
+    events_->on_refused(bad, reader_.half_head());
   }
   void next_message() noexcept;
+  void send_tunnel(OutHead head) noexcept;
+  void enter_tunnel() noexcept;
   void close(Close how) noexcept {
     if (closed_) return;
     closed_ = true;
     live_ = false;
+    reader_.drop();  // the connection may linger
     events_->on_close(how);
   }
 
@@ -90,14 +101,16 @@ class Http1Server final : public ServerCodec {
   Http1Reader reader_;
   Http1Writer writer_;
   CreditMeter meter_;
-  std::uint64_t discarded_ = 0;
   StreamId id_ = StreamId::kNone;
   Version version_ = Version::k11;
   bool head_only_ = false;  // the request was HEAD
   Answer answer_ = Answer::kNone;
+  Asks asks_ = Asks::kNothing;
+  Tunnel tunnel_ = Tunnel::kNone;
   bool live_ = false;  // the stream id_ exists for the driver
   bool request_over_ = false;
   bool keep_ = true;              // the connection goes on after this exchange
+  bool last_ = false;             // the client said that it does not
   bool awaits_continue_ = false;  // the client may be waiting for 100 before it sends the body
   bool discarding_ = false;       // answered; the rest of the body is read and thrown away
   bool ended_ = false;            // the client's FIN is here
@@ -122,6 +135,7 @@ void Http1Server::read() noexcept {
         return;
       case Http1Reader::Got::kHead:
         on_request(reader_.head());
+        reader_.let_lines_go();
         break;
       case Http1Reader::Got::kBody: {
         base::Buf bytes = reader_.take_body();
@@ -129,8 +143,6 @@ void Http1Server::read() noexcept {
         meter_.delivered(bytes.size());
         if (!discarding_) {
           events_->on_body(id_, std::move(bytes));
-        } else if ((discarded_ += bytes.size()) > kMaxDiscard) {
-          close(Close::kLinger);
         } else {
           meter_.grant(bytes.size());
         }
@@ -138,6 +150,7 @@ void Http1Server::read() noexcept {
       }
       case Http1Reader::Got::kTrailers:
         if (!discarding_) events_->on_trailers(id_, reader_.trailers());
+        reader_.let_lines_go();
         break;
       case Http1Reader::Got::kEnd:
         on_request_end();
@@ -154,8 +167,13 @@ void Http1Server::on_request(const Head& head) noexcept {
   version_ = head.version;
   head_only_ = head.method == Method::kHead;
   keep_ = head.keep_alive;
+  last_ = !keep_;
   awaits_continue_ = head.expect_continue;
+  asks_ = head.method == Method::kConnect ? Asks::kConnect
+          : head.upgrade.empty()          ? Asks::kNothing
+                                          : Asks::kUpgrade;
   answer_ = Answer::kNone;
+  tunnel_ = Tunnel::kNone;
   live_ = true;
   meter_.begin();
   events_->on_head(id_, head);
@@ -169,39 +187,73 @@ void Http1Server::on_request_end() noexcept {
   }
   const bool answered = answer_ == Answer::kOver;
   events_->on_end(id_);
-  if (closed_ || !answered) return;
-  next_message();
+  if (closed_) return;
+  if (tunnel_ == Tunnel::kSaid) {
+    enter_tunnel();
+  } else if (answered) {
+    next_message();
+  }
 }
 
-void Http1Server::on_bad(const Reset& bad) noexcept {
+void Http1Server::answer_error(Reset& bad) noexcept {
+  constexpr std::string_view kDate = "Date: ";
+  const std::string_view answer = error_answer(bad.status);
+  const std::size_t fields = answer.find("\r\n\r\n") + 2;
+  bad.told_body = static_cast<std::uint16_t>(answer.size() - fields - 2);
+  base::Buf out = base::Buf::of_static(answer);
+  if (const std::string_view date = events_->date(); !date.empty()) {
+    const std::size_t size = answer.size() + kDate.size() + date.size() + 2;
+    Room room = events_->room(size);
+    char* at = room.text;
+    for (const auto part :
+         {answer.substr(0, fields), kDate, date, std::string_view("\r\n"), answer.substr(fields)}) {
+      at = std::copy(part.begin(), part.end(), at);
+    }
+    out = room.buf.share(0, size);
+  }
+  bad.told = static_cast<std::uint16_t>(out.size());
+  events_->on_output(std::move(out));
+}
+
+void Http1Server::on_bad(Reset bad) noexcept {
   const bool answer_begun = answer_ != Answer::kNone;
   const bool answer_open = answer_ == Answer::kBody;
   if (discarding_) {
     close(Close::kLinger);
   } else if (live_) {
     live_ = false;
-    if (!answer_begun) answer_error(bad.status);
+    if (!answer_begun) answer_error(bad);
     events_->on_reset(id_, bad);
     close(answer_open ? Close::kAbort : Close::kLinger);
   } else {
-    answer_error(bad.status);
-    events_->on_refused(bad);
+    turn_away(bad);
     close(Close::kLinger);
   }
+  reader_.let_lines_go();
 }
 
 void Http1Server::receive_end() noexcept {
   if (closed_ || ended_) return;
   ended_ = true;
-  if (!request_over_)
-    end_of_input();  // else half-closed behind its request: that is answered, then we close
+  // Half-closed behind its request: that is answered, then we close. In a tunnel what was held back
+  // comes first.
+  if (tunnel_ == Tunnel::kOpen) {
+    run();
+  } else if (!request_over_) {
+    end_of_input();
+  }
 }
 
 void Http1Server::end_of_input() noexcept {
   if (!live_ && reader_.untouched()) {
     close(Close::kLinger);
-  } else if (reader_.finish() == Http1Reader::Got::kBad) {
+    return;
+  }
+  const Http1Reader::Got got = reader_.finish();
+  if (got == Http1Reader::Got::kBad) {
     on_bad(reader_.bad());
+  } else if (got == Http1Reader::Got::kEnd) {  // of a tunnel
+    on_request_end();
   }
 }
 
@@ -215,6 +267,7 @@ void Http1Server::receive_failed() noexcept {
 
 void Http1Server::send_head(StreamId id, OutHead head) noexcept {
   if (!answers(id) || answer_ != Answer::kNone) return;
+  if (head.body == Body::kTunnel) return send_tunnel(std::move(head));
   if (head.status >= 100 && head.status < 200) {
     if (version_ == Version::k10) return;  // RFC 9110 15.2
     if (head.status == 100) awaits_continue_ = false;
@@ -222,7 +275,9 @@ void Http1Server::send_head(StreamId id, OutHead head) noexcept {
     return;
   }
   const bool last = ended_ && !reader_.has_more();
-  keep_ = keep_ && !draining_ && !last && !awaits_continue_;
+  // An early answer: the rest of the body may not be wanted, and is too long to be thrown away.
+  if (!request_over_ && !reader_.body_left_at_most(kMaxDiscard)) keep_ = false;
+  keep_ = keep_ && !draining_ && !last && !awaits_continue_ && asks_ != Asks::kConnect;
   Http1Writer::Mode mode = Http1Writer::Mode::kNothing;
   if (!head_only_ && head.status != 204 && head.status != 304) {
     if (head.body == Body::kLength) {
@@ -240,6 +295,32 @@ void Http1Server::send_head(StreamId id, OutHead head) noexcept {
   writer_.head(std::move(head.bytes), mode, head.length, say);
 }
 
+void Http1Server::send_tunnel(OutHead head) noexcept {
+  const bool success = head.status >= 200 && head.status < 300;
+  const bool asked =
+      asks_ == Asks::kConnect ? success : asks_ == Asks::kUpgrade && head.status == 101;
+  if (!asked) return close(Close::kAbort);
+  keep_ = false;
+  answer_ = Answer::kBody;
+  tunnel_ = Tunnel::kSaid;
+  writer_.head(std::move(head.bytes), Http1Writer::Mode::kUntilClose, 0,
+               head.status == 101 ? Http1Writer::Say::kUpgrade : Http1Writer::Say::kNothing);
+  if (request_over_) enter_tunnel();
+}
+
+void Http1Server::enter_tunnel() noexcept {
+  tunnel_ = Tunnel::kOpen;
+  request_over_ = false;
+  reader_.tunnel();
+  meter_.begin();
+  if (running_) return;  // reading goes on
+  if (reader_.has_more() || ended_) {
+    events_->on_pending();
+  } else {
+    top_up();
+  }
+}
+
 void Http1Server::send_end(StreamId id) noexcept {
   if (!answers(id) || answer_ == Answer::kOver) return;
   if (answer_ == Answer::kNone || !writer_.complete()) {
@@ -250,12 +331,13 @@ void Http1Server::send_end(StreamId id) noexcept {
   answer_ = Answer::kOver;
   if (request_over_) {
     next_message();
+  } else if (tunnel_ != Tunnel::kNone) {
+    events_->on_output_end();
   } else if (!keep_ || awaits_continue_) {
     close(Close::kLinger);
   } else {
     live_ = false;
     discarding_ = true;
-    discarded_ = 0;
     meter_.grant(kInitialCredit);
     if (!running_) top_up();
   }
@@ -267,7 +349,7 @@ void Http1Server::next_message() noexcept {
   live_ = discarding_ = false;
   keep_ = keep_ && !draining_;
   if (!keep_) {
-    close(Close::kLinger);
+    close(last_ && !reader_.has_more() ? Close::kFlush : Close::kLinger);
     return;
   }
   answer_ = Answer::kNone;

@@ -20,6 +20,13 @@ std::string_view suffix(bool chunked, Http1Writer::Say say) noexcept {
     case Http1Writer::Say::kKeepAlive:
       return chunked ? "Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"
                      : "Connection: keep-alive\r\n\r\n";
+    case Http1Writer::Say::kUpgrade:
+      return "Connection: Upgrade\r\n\r\n";
+    case Http1Writer::Say::kTe:
+      return chunked ? "Transfer-Encoding: chunked\r\nConnection: TE\r\n\r\n"
+                     : "Connection: TE\r\n\r\n";
+    case Http1Writer::Say::kUpgradeTe:
+      return "Connection: Upgrade, TE\r\n\r\n";
     case Http1Writer::Say::kNothing:
       break;
   }

@@ -17,13 +17,14 @@ namespace steelyard::http {
 class Http1Writer {
  public:
   enum class Mode : std::uint8_t { kNothing, kLength, kChunked, kUntilClose };
-  enum class Say : std::uint8_t { kNothing, kClose, kKeepAlive };
+  enum class Say : std::uint8_t { kNothing, kClose, kKeepAlive, kUpgrade, kTe, kUpgradeTe };
 
   explicit Http1Writer(CodecEvents& events) noexcept : events_(&events) {}
   void head(base::Buf bytes, Mode mode, std::uint64_t length, Say say) noexcept;
   void body(base::Buf bytes) noexcept;
   void trailers(std::span<const Field> fields) noexcept;
   void end() noexcept;
+  void tunnel() noexcept { mode_ = Mode::kUntilClose; }  // bytes pass as they are from here on
   [[nodiscard]] bool complete() const noexcept { return mode_ != Mode::kLength || left_ == 0; }
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
 

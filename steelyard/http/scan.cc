@@ -1,36 +1,17 @@
 #include "steelyard/http/scan.h"
 
-#include <cstring>
+#include <algorithm>
+#include <bit>
 
 #include "steelyard/http/chars.h"
+#include "steelyard/http/scan_kernels.h"
 
 namespace steelyard::http {
 namespace {
 
-// True when 8 bytes hold a control byte or DEL (tab included: the caller then looks one by one).
-bool word_has_control(std::uint64_t w) noexcept {
-  constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
-  constexpr std::uint64_t kTops = 0x8080808080808080ULL;
-  const std::uint64_t below_space = (w - kOnes * 0x20) & ~w & kTops;
-  const std::uint64_t del = w ^ (kOnes * 0x7f);
-  return (below_space | ((del - kOnes) & ~del & kTops)) != 0;
-}
-
 bool value_is_fine(const char* at, const char* end) noexcept {
-  while (end - at >= 8) {
-    std::uint64_t word;
-    std::memcpy(&word, at, 8);
-    if (word_has_control(word)) {
-      for (int i = 0; i < 8; ++i) {
-        if (!is_char(at[i], kValue)) return false;
-      }
-    }
-    at += 8;
-  }
-  for (; at != end; ++at) {
-    if (!is_char(*at, kValue)) return false;
-  }
-  return true;
+  while (at != end && is_char(*at, kValue)) ++at;
+  return at == end;
 }
 
 Reset bad_request(std::string_view text) noexcept { return {Why::kProtocol, 400, text}; }
@@ -48,12 +29,13 @@ bool scan_request_line(std::string_view line, StartLine& out, Reset& bad) noexce
   return true;
 }
 
-bool scan_status_line(std::string_view line, StartLine& out, Reset& bad) noexcept {
+// `clean`: its bytes may stand in a value.
+bool scan_status_line(std::string_view line, bool clean, StartLine& out, Reset& bad) noexcept {
   // "HTTP/1.1 200 OK"; the space before an empty reason may be missing
   const bool fine = line.size() >= 12 && line[8] == ' ' && is_char(line[9], kDigit) &&
                     is_char(line[10], kDigit) && is_char(line[11], kDigit) &&
                     (line.size() == 12 || line[12] == ' ') &&
-                    value_is_fine(line.data(), line.data() + line.size());
+                    (clean || value_is_fine(line.data(), line.data() + line.size()));
   if (!fine) return bad = {Why::kProtocol, 502, "bad status line"}, false;
   out = {line.substr(0, 8), line.substr(9, 3),
          line.size() > 13 ? line.substr(13) : std::string_view()};
@@ -62,15 +44,21 @@ bool scan_status_line(std::string_view line, StartLine& out, Reset& bad) noexcep
 
 constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 
-bool scan_field(const char* at, const char* end, Field& out, Reset& bad) noexcept {
+// RFC 9112 5.1: blanks before the colon are a reason to refuse a request; out of an answer they are
+// taken (`lenient`).
+bool scan_field(const char* at, const char* end, bool lenient, Field& out, Reset& bad) noexcept {
   const char* const name = at;
   unsigned bits = 0;
   while (at != end && is_char(*at, kToken)) bits |= char_bits(*at++);
+  const char* const name_end = at;
+  if (lenient && at != name) {
+    while (at != end && is_blank(*at)) ++at;
+  }
   if (at == end || *at != ':' || at == name) {
     bad = bad_request(is_blank(*name) ? "folded field line" : "bad field name");
     return false;
   }
-  out.name = {name, static_cast<std::size_t>(at - name)};
+  out.name = {name, static_cast<std::size_t>(name_end - name)};
   ++at;
   while (at != end && is_blank(*at)) ++at;
   while (end != at && is_blank(end[-1])) --end;
@@ -81,49 +69,172 @@ bool scan_field(const char* at, const char* end, Field& out, Reset& bad) noexcep
   return true;
 }
 
+// A text and its marks, made a block at a time as far as they are asked for.
+class Marked {
+ public:
+  Marked(std::string_view text, const ScanKernels& kernels) noexcept
+      : text_(text), kernels_(kernels) {}
+
+  // The first byte from `at` on that is none; the text's size where there is no such byte.
+  [[nodiscard]] std::size_t no_token(std::size_t at, bool& look_alike) noexcept {
+    for (;; at = next(at)) {
+      if (at >= text_.size()) return text_.size();
+      load(at);
+      const unsigned from = at % ScanKernels::kBlock;
+      const std::uint64_t stops = marks_.no_token >> from;
+      const std::uint64_t alike = marks_.look_alike >> from;
+      if (stops == 0) {
+        look_alike = look_alike || alike != 0;
+        continue;
+      }
+      look_alike = look_alike || (alike & (stops - 1) & ~stops) != 0;
+      return found(at, stops);
+    }
+  }
+  [[nodiscard]] std::size_t no_value(std::size_t at) noexcept {
+    return first<&Marks::no_value>(at);
+  }
+  [[nodiscard]] std::size_t no_target(std::size_t at) noexcept {
+    return first<&Marks::no_target>(at);
+  }
+
+ private:
+  template <std::uint64_t Marks::* kBits>
+  std::size_t first(std::size_t at) noexcept {
+    for (; at < text_.size(); at = next(at)) {
+      load(at);
+      const std::uint64_t stops = marks_.*kBits >> at % ScanKernels::kBlock;
+      if (stops != 0) return found(at, stops);
+    }
+    return text_.size();
+  }
+  static std::size_t next(std::size_t at) noexcept { return (at | (ScanKernels::kBlock - 1)) + 1; }
+  [[nodiscard]] std::size_t found(std::size_t at, std::uint64_t stops) const noexcept {
+    return std::min(at + static_cast<std::size_t>(std::countr_zero(stops)), text_.size());
+  }
+  void load(std::size_t at) noexcept {
+    const std::size_t block = at / ScanKernels::kBlock * ScanKernels::kBlock;
+    if (block == block_) return;
+    block_ = block;
+    kernels_.block(text_.data() + block, std::min(ScanKernels::kBlock, text_.size() - block),
+                   marks_);
+  }
+
+  std::string_view text_;
+  const ScanKernels& kernels_;
+  std::size_t block_ = std::string_view::npos;
+  Marks marks_;
+};
+
+struct Line {
+  std::size_t end = 0;       // behind its LF; of the text: it is not here yet
+  std::size_t name_end = 0;  // the first byte that is no token
+  bool here = false;
+  bool clean = false;  // every byte up to its CRLF may stand in a value
+  bool look_alike = false;
+};
+
+// The line at `at`, where nothing up to `seen` is an LF. One that is seen for the first time goes
+// through the kernel; one that a read has cut is looked at again only when it is whole, so that a
+// slow sender costs no more than a fast one.
+Line find_line(std::string_view text, std::size_t at, std::size_t seen, Marked& marked) noexcept {
+  Line out;
+  out.end = text.size();
+  if (text.size() - at >= 2 && text[at] == '\r' && text[at + 1] == '\n') {  // the end of a head
+    out.end = at + 2;
+    out.here = true;
+    return out;
+  }
+  if (seen > at && text.find('\n', seen) == std::string_view::npos) return out;
+  out.name_end = marked.no_token(at, out.look_alike);
+  const std::size_t stop = marked.no_value(out.name_end);
+  if (text.size() - stop >= 2 && text[stop] == '\r' && text[stop + 1] == '\n') {
+    out.end = stop + 2;
+    out.here = out.clean = true;
+  } else if (const std::size_t lf = text.find('\n', stop); lf != std::string_view::npos) {
+    out.end = lf + 1;
+    out.here = true;
+  }
+  return out;
+}
+
+bool clean_request_line(std::string_view text, std::size_t at, const Line& line, Marked& marked,
+                        StartLine& out) noexcept {
+  const std::size_t method = line.name_end;
+  if (method == at || text[method] != ' ') return false;
+  const std::size_t target = marked.no_target(method + 1);
+  if (target == method + 1 || text[target] != ' ') return false;
+  out = {text.substr(at, method - at), text.substr(method + 1, target - method - 1),
+         text.substr(target + 1, line.end - 2 - (target + 1))};
+  return true;
+}
+
+bool clean_field(std::string_view text, std::size_t at, const Line& line, Field& out) noexcept {
+  const char* const name = text.data() + at;
+  const char* from = text.data() + line.name_end;
+  if (from == name || *from != ':') return false;
+  out.name = {name, static_cast<std::size_t>(from - name)};
+  const char* end = text.data() + line.end - 2;
+  ++from;
+  while (from != end && is_blank(*from)) ++from;
+  while (end != from && is_blank(end[-1])) --end;
+  out.value = {from, static_cast<std::size_t>(end - from)};
+  out.id = field_of(out.name);
+  out.drop = line.look_alike;
+  return true;
+}
+
 }  // namespace
 
 ScanState scan_head(std::string_view text, ScanKind kind, const ScanLimits& limits,
                     ScanProgress& progress, StartLine& start, std::span<Field> fields,
                     Reset& bad) noexcept {
+  return scan_head(text, kind, limits, progress, start, fields, bad, scan_kernels());
+}
+
+ScanState scan_head(std::string_view text, ScanKind kind, const ScanLimits& limits,
+                    ScanProgress& progress, StartLine& start, std::span<Field> fields, Reset& bad,
+                    const ScanKernels& kernels) noexcept {
+  Marked marked(text, kernels);
+  Field spare;
   for (;;) {
-    const std::size_t from = progress.seen > progress.line_at ? progress.seen : progress.line_at;
-    const void* const found =
-        from < text.size() ? std::memchr(text.data() + from, '\n', text.size() - from) : nullptr;
-    const std::size_t line_end =
-        found == nullptr
-            ? text.size()
-            : static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) + 1;
+    const std::size_t at = progress.line_at;
+    const Line line = find_line(text, at, progress.seen, marked);
     const bool in_start = !progress.started && kind != ScanKind::kTrailers;
-    if (in_start && line_end - progress.line_at > limits.max_line + 2) {
+    if (in_start && line.end - at > limits.max_line + 2) {
       return bad = {Why::kLimit, 414, "start line too long"}, ScanState::kBad;
     }
-    if (line_end > limits.max_bytes)
+    if (line.end > limits.max_bytes)
       return bad = {Why::kLimit, 431, "head too large"}, ScanState::kBad;
-    if (found == nullptr) return progress.seen = text.size(), ScanState::kMore;
-
-    const char* const line = text.data() + progress.line_at;
-    const char* const end = text.data() + line_end - 2;
-    if (line_end - progress.line_at < 2 || *end != '\r')
+    if (!line.here) return progress.seen = text.size(), ScanState::kMore;
+    if (!line.clean && (line.end - at < 2 || text[line.end - 2] != '\r'))
       return bad = bad_request("bare LF"), ScanState::kBad;
+
+    const std::size_t size = line.end - 2 - at;
     if (in_start) {
-      const std::string_view all(line, static_cast<std::size_t>(end - line));
-      const bool fine = kind == ScanKind::kRequest ? scan_request_line(all, start, bad)
-                                                   : scan_status_line(all, start, bad);
+      const std::string_view all = text.substr(at, size);
+      const bool fine = kind == ScanKind::kRequest
+                            ? (line.clean && clean_request_line(text, at, line, marked, start)) ||
+                                  scan_request_line(all, start, bad)
+                            : scan_status_line(all, line.clean, start, bad);
       if (!fine) return ScanState::kBad;
       progress.started = true;
-    } else if (end == line) {
-      progress.line_at = line_end;
+    } else if (size == 0) {
+      progress.line_at = line.end;
       return ScanState::kDone;
     } else {
       if (progress.fields >= limits.max_fields)
         return bad = {Why::kLimit, 431, "too many fields"}, ScanState::kBad;
-      Field field;
-      if (!scan_field(line, end, field, bad)) return ScanState::kBad;
-      if (progress.fields < fields.size()) fields[progress.fields] = field;
+      Field& field = progress.fields < fields.size() ? fields[progress.fields] : spare;
+      if (!line.clean || !clean_field(text, at, line, field)) {
+        const bool lenient = kind == ScanKind::kResponse;
+        const char* const begin = text.data() + at;
+        if (!scan_field(begin, begin + size, lenient, field, bad)) return ScanState::kBad;
+        progress.untidy = true;
+      }
       ++progress.fields;
     }
-    progress.line_at = line_end;
+    progress.line_at = line.end;
   }
 }
 

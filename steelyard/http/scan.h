@@ -6,8 +6,8 @@
 // the verdict does not depend on how the bytes were cut. `ScanProgress` remembers where the first
 // unjudged line starts; with the same text grown at its end the scan goes on from there. Fields are
 // written only while `fields` has room, and are views into `text`: when the text has moved since
-// the scan began, scan it again from a fresh progress. Kept in one function so that a vector
-// version can replace it.
+// the scan began, scan it again from a fresh progress. The inner loops are those of the processor
+// (scan_kernels.h); the verdict is the same with each.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,7 @@ struct ScanProgress {
   std::size_t seen = 0;     // no LF between line_at and here
   std::size_t fields = 0;
   bool started = false;  // the start line is done
+  bool untidy = false;  // an answer with blanks before a colon: it must not be passed on as it came
 };
 
 enum class ScanState : std::uint8_t { kMore, kDone, kBad };
@@ -44,5 +45,9 @@ struct StartLine {  // of a request: three words; of an answer: version, status,
 [[nodiscard]] ScanState scan_head(std::string_view text, ScanKind kind, const ScanLimits& limits,
                                   ScanProgress& progress, StartLine& start, std::span<Field> fields,
                                   Reset& bad) noexcept;
+struct ScanKernels;
+[[nodiscard]] ScanState scan_head(std::string_view text, ScanKind kind, const ScanLimits& limits,
+                                  ScanProgress& progress, StartLine& start, std::span<Field> fields,
+                                  Reset& bad, const ScanKernels& kernels) noexcept;
 
 }  // namespace steelyard::http

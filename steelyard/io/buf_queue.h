@@ -56,7 +56,7 @@ class BufQueue {
   }
 
  private:
-  static constexpr std::size_t kInside = 4;
+  static constexpr std::size_t kInside = 2;  // head and body
   static constexpr std::size_t kKeep = 64;
 
   [[nodiscard]] base::Buf* ring() noexcept { return more_ ? more_.get() : inside_; }

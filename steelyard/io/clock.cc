@@ -14,6 +14,10 @@ WallTime wall_now() noexcept {
   return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now());
 }
 
+std::int64_t unix_now() noexcept {
+  return std::chrono::floor<std::chrono::seconds>(wall_now()).time_since_epoch().count();
+}
+
 std::string rfc3339(WallTime at) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(at);
   const auto milliseconds = std::chrono::floor<std::chrono::milliseconds>(at - whole).count();

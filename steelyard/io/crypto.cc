@@ -69,4 +69,6 @@ std::optional<Digest> digest_from_hex(std::string_view text) {
   return out;
 }
 
+std::string crypto_version() { return OpenSSL_version(OPENSSL_VERSION); }
+
 }  // namespace steelyard::io

@@ -26,4 +26,7 @@ void random_bytes(std::span<std::uint8_t> out);
 [[nodiscard]] std::string to_hex(std::span<const std::uint8_t> bytes);
 [[nodiscard]] std::optional<Digest> digest_from_hex(std::string_view text);
 
+// Of the library in use: "OpenSSL 3.0.15 3 Sep 2024".
+[[nodiscard]] std::string crypto_version();
+
 }  // namespace steelyard::io

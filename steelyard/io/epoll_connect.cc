@@ -15,8 +15,8 @@ void EpollReactor::start_connect(StreamSlot& s, const Address& to) {
   const auto give_up = [&](int error) {
     s.connecting = false;
     s.broken = error;
-    next_turn(Kind::kStream,
-              s);  // not this turn: a caller that tries again at once must not hold the loop
+    ready_.next_turn(Kind::kStream,
+                     s);  // not this turn: a caller that tries again at once must not hold the loop
   };
   if (!to.valid()) return give_up(EADDRNOTAVAIL);
   const SocketAddress at = to_kernel(to);
@@ -27,7 +27,7 @@ void EpollReactor::start_connect(StreamSlot& s, const Address& to) {
   if (::connect(s.fd.get(), &at.at.any, at.size) == 0) {
     s.connecting = false;
     s.opening = s.writable = true;
-    soon(Kind::kStream, s);
+    ready_.soon(Kind::kStream, s);
     return;
   }
   if (errno != EINPROGRESS) return give_up(errno);
@@ -42,9 +42,9 @@ void EpollReactor::start_connect(StreamSlot& s, const Address& to) {
 int EpollReactor::open_socket(int family) {
   constexpr int kType = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
   const int fd = ::socket(family, kType, 0);
-  if (fd >= 0 || (errno != EMFILE && errno != ENFILE) || !reserve_.valid()) return fd;
+  if (fd >= 0 || (errno != EMFILE && errno != ENFILE) || !accept_pause_.holds_reserve()) return fd;
   // Accepting took the last descriptor: what was accepted must still reach its node.
-  reserve_.reset();
+  accept_pause_.give_up_reserve();
   return ::socket(family, kType, 0);
 }
 
@@ -54,7 +54,7 @@ void EpollReactor::finish_connect(StreamSlot& s) {
   int error = 0;
   socklen_t size = sizeof error;
   if (::getsockopt(s.fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-  heap_.cancel(s.connect_timer);
+  timers_.heap().cancel(s.connect_timer);
   s.connecting = false;
   s.error = false;
   if (error != 0) {

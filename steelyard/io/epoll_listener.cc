@@ -13,8 +13,6 @@ namespace steelyard::io {
 namespace {
 
 constexpr std::uint32_t kTurnAccepts = 64;
-constexpr Duration kRetryAccept =
-    std::chrono::milliseconds(100);  // a descriptor may come free outside this reactor
 
 bool any_address(const Address& at) noexcept {
   return std::all_of(at.ip().begin(), at.ip().end(), [](std::uint8_t byte) { return byte == 0; });
@@ -30,14 +28,14 @@ class EpollReactor::ListenerHandle final : public Listener, public Pooled {
   ~ListenerHandle() override { reactor_.release(slot_); }
   void grant(unsigned n) noexcept override {
     slot_.credit += n;
-    if (slot_.acceptable) reactor_.soon(Kind::kListener, slot_);
+    if (slot_.acceptable) reactor_.ready_.soon(Kind::kListener, slot_);
   }
   void stop() noexcept override {
     if (slot_.stopping) return;
     slot_.stopping = true;
     // Now, not with the handle: the next owner of the socket may listen on it at once.
     ::epoll_ctl(reactor_.epoll_.get(), EPOLL_CTL_DEL, slot_.fd, nullptr);
-    reactor_.soon(Kind::kListener, slot_);
+    reactor_.ready_.soon(Kind::kListener, slot_);
   }
 
  private:
@@ -54,9 +52,7 @@ std::unique_ptr<Listener> EpollReactor::listen(const Fd& socket, AcceptEvents& e
   l.local = local_address(socket).value_or({});
   if (any_address(l.local)) l.local = {};
   l.acceptable = true;
-  // Fails only without memory; the first grant still accepts what is there, and a grant a turn
-  // later the rest.
-  (void)enrol(l.fd, EPOLLIN | EPOLLET, {Kind::kListener, l.index, l.generation});
+  enrol_surely(l.fd, {Kind::kListener, l.index, l.generation});
   return std::unique_ptr<Listener>(new (handles_) ListenerHandle(*this, l));
 }
 
@@ -88,7 +84,7 @@ bool EpollReactor::accept_some(ListenerSlot& l) {
   }
   while (l.acceptable && l.credit > 0 && !l.paused && !l.stopping) {
     if (l.accepted >= kTurnAccepts) {
-      next_turn(Kind::kListener, l);
+      ready_.next_turn(Kind::kListener, l);
       return true;
     }
     SocketAddress peer;
@@ -105,7 +101,7 @@ bool EpollReactor::accept_some(ListenerSlot& l) {
     } else if (errno == EAGAIN) {
       l.acceptable = false;
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      pause_accepting(l);
+      accept_pause_.pause(l, timers_.heap(), now_);
     } else if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK) {
       l.acceptable = false;  // gone, or it does not listen: a wiring mistake, but no reason to spin
     } else {
@@ -115,34 +111,13 @@ bool EpollReactor::accept_some(ListenerSlot& l) {
   return true;
 }
 
-// No descriptor is free: the connection stays in the queue, and nobody spins until one is.
-void EpollReactor::pause_accepting(ListenerSlot& l) {
-  l.paused = true;
-  ++accept_pauses_;
-  paused_.push_back({Kind::kListener, l.index, l.generation});
-  heap_.set(retry_accept_, now_ + kRetryAccept);
-}
-
 void EpollReactor::fd_freed() noexcept {
-  if (paused_.empty() && reserve_.valid()) return;
-  resume_accepting();
+  if (accept_pause_.waiting()) resume_accepting();
 }
 
 void EpollReactor::resume_accepting() {
-  // The reserve first: a connect may have used it up, and accepting must not take what the accepted
-  // will need.
-  if (!reserve_.valid()) reserve_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!reserve_.valid()) {
-    if (!paused_.empty()) heap_.set(retry_accept_, now_ + kRetryAccept);
-    return;
-  }
-  for (const Ref ref : paused_) {
-    ListenerSlot* const l = listeners_.find(ref.index, ref.generation);
-    if (l == nullptr) continue;
-    l->paused = false;
-    soon(Kind::kListener, *l);
-  }
-  paused_.clear();
+  accept_pause_.try_again(listeners_, timers_.heap(), now_,
+                          [this](ListenerSlot& l) { ready_.soon(Kind::kListener, l); });
 }
 
 }  // namespace steelyard::io

@@ -11,14 +11,16 @@
 #include <unistd.h>
 
 #include "steelyard/io/clock.h"
+#include "steelyard/io/errors.h"
+#include "steelyard/io/look_ahead.h"
+#include "steelyard/io/system_calls.h"
 
 namespace steelyard::io {
 
 namespace {
 
 constexpr std::uint64_t kKindBits = 4;
-constexpr std::size_t kDrainLimit =
-    16384;  // guess: callbacks that make work for ever must not stop the clock
+constexpr Duration kRetryEnrol = std::chrono::milliseconds(10);
 
 timespec to_timespec(Duration wait) noexcept {
   const auto whole = std::chrono::floor<std::chrono::seconds>(wait);
@@ -30,39 +32,30 @@ timespec to_timespec(Duration wait) noexcept {
 
 }  // namespace
 
-void EpollReactor::die(const char* what) {
-  std::perror(what);
-  std::abort();
+base::Result<std::unique_ptr<Reactor>> open_epoll_reactor(const EpollOptions& options) {
+  return EpollReactor::make(options);
 }
 
 std::unique_ptr<Reactor> make_epoll_reactor(const EpollOptions& options) {
-  return std::make_unique<EpollReactor>(options);
+  auto made = open_epoll_reactor(options);
+  if (made) return std::move(*made);
+  (void)std::fprintf(stderr, "steelyard: %s\n", made.error().describe().c_str());
+  std::_Exit(1);
 }
 
-class EpollReactor::TimerHandle final : public Timer, public Pooled {
- public:
-  TimerHandle(EpollReactor& reactor, TimerSlot& slot) : reactor_(reactor), slot_(slot) {}
-  TimerHandle(const TimerHandle&) = delete;
-  TimerHandle& operator=(const TimerHandle&) = delete;
-  ~TimerHandle() override {
-    reactor_.heap_.remove(slot_.node);
-    slot_.firing = false;
-    slot_.events = nullptr;
-    reactor_.timers_.give(slot_);
+base::Result<std::unique_ptr<Reactor>> EpollReactor::make(const EpollOptions& options) {
+  auto made = std::make_unique<EpollReactor>(options);
+  made->epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+  if (!made->epoll_.valid()) return system_error(errno, "make an epoll descriptor");
+  made->wake_ = Fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!made->wake_.valid()) return system_error(errno, "make an eventfd");
+  // Edge-triggered: each write to the eventfd is an event, and nobody needs to read it.
+  if (!made->enrol(made->wake_.get(), EPOLLIN | EPOLLET, {Kind::kWake, 0, 0})) {
+    return system_error(errno, "watch an eventfd");
   }
-  void at(TimePoint when) noexcept override {
-    slot_.firing = false;
-    reactor_.heap_.set(slot_.node, when);
-  }
-  void cancel() noexcept override {
-    slot_.firing = false;
-    reactor_.heap_.cancel(slot_.node);
-  }
-
- private:
-  EpollReactor& reactor_;
-  TimerSlot& slot_;
-};
+  made->accept_pause_.take_reserve();
+  return std::unique_ptr<Reactor>(std::move(made));
+}
 
 class EpollReactor::WatchHandle final : public Watch, public Pooled {
  public:
@@ -82,16 +75,9 @@ class EpollReactor::WatchHandle final : public Watch, public Pooled {
 EpollReactor::EpollReactor(const EpollOptions& options)
     : options_(options),
       now_(steady_now()),
-      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      reserve_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       batch_(std::make_unique<epoll_event[]>(options.events)),
       blocks_(options.receive_block, options.lend_limit, slabs_) {
-  if (!epoll_.valid()) die("steelyard: epoll_create1");
-  if (!wake_.valid()) die("steelyard: eventfd");
-  // Edge-triggered: each write to the eventfd is an event, and nobody needs to read it.
-  if (!enrol(wake_.get(), EPOLLIN | EPOLLET, {Kind::kWake, 0, 0})) die("steelyard: epoll_ctl");
-  retry_accept_.kind = static_cast<std::uint8_t>(Kind::kListener);
+  retry_enrol_.kind = static_cast<std::uint8_t>(Kind::kWatch);
 }
 
 EpollReactor::~EpollReactor() {
@@ -107,23 +93,30 @@ bool EpollReactor::enrol(int fd, std::uint32_t events, Ref ref) {
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-std::unique_ptr<Timer> EpollReactor::timer(TimerEvents& events) {
-  TimerSlot& slot = timers_.take();
-  slot.events = &events;
-  slot.node.owner = slot.index;
-  slot.node.kind = static_cast<std::uint8_t>(Kind::kTimer);
-  return std::unique_ptr<Timer>(new (handles_) TimerHandle(*this, slot));
+// Edge-triggered: what is ready already is reported at once, so nothing is missed meanwhile.
+void EpollReactor::enrol_surely(int fd, Ref ref) {
+  if (enrol(fd, EPOLLIN | EPOLLET, ref)) return;
+  unenrolled_.push_back(ref);
+  timers_.heap().set(retry_enrol_, now() + kRetryEnrol);
+}
+
+void EpollReactor::enrol_again() {
+  std::vector<Ref> again;
+  again.swap(unenrolled_);
+  for (const Ref ref : again) {
+    if (ref.kind == Kind::kWatch) {
+      if (const auto* const w = watches_.find(ref.index, ref.generation)) enrol_surely(w->fd, ref);
+    } else if (const auto* const l = listeners_.find(ref.index, ref.generation)) {
+      if (!l->stopping) enrol_surely(l->fd, ref);
+    }
+  }
 }
 
 std::unique_ptr<Watch> EpollReactor::watch(const Fd& fd, WatchEvents& events) {
   WatchSlot& slot = watches_.take();
   slot.fd = fd.get();
   slot.events = &events;
-  // Out of memory or of user watches only: then nothing is ever reported, as documented for
-  // start-up by `die`.
-  if (!enrol(fd.get(), EPOLLIN | EPOLLET, {Kind::kWatch, slot.index, slot.generation})) {
-    die("steelyard: watch a descriptor");
-  }
+  enrol_surely(slot.fd, {Kind::kWatch, slot.index, slot.generation});
   return std::unique_ptr<Watch>(new (handles_) WatchHandle(*this, slot));
 }
 
@@ -138,7 +131,7 @@ ReactorStats EpollReactor::stats() const noexcept {
           .slab_bytes = slabs_.bytes_out(),
           .receive_bytes = blocks_.pinned(),
           .turns = turns_,
-          .accept_pauses = accept_pauses_};
+          .accept_pauses = accept_pause_.pauses()};
 }
 
 void EpollReactor::post(std::unique_ptr<Task> task) {
@@ -155,29 +148,35 @@ void EpollReactor::run_turn(TimePoint until) {
   now_ = steady_now();
   ++turn_;
   ++turns_;
-  ready_.insert(ready_.end(), later_.begin(), later_.end());
-  later_.clear();
+  ready_.begin_turn();
   drain_ready();
   bool woken = false;
-  for (int i = 0; i < batched_; ++i) {
-    const epoll_event& event = batch_[static_cast<std::size_t>(i)];
-    if ((event.data.u64 & ((1U << kKindBits) - 1)) == static_cast<std::uint64_t>(Kind::kWake)) {
-      woken = true;
-      continue;
-    }
-    dispatch(event);
-    drain_ready();
-  }
+  handle_looking_ahead(
+      static_cast<unsigned>(batched_), [this](unsigned i) { return slot_of(batch_[i]); },
+      [this, &woken](unsigned i) {
+        const epoll_event& event = batch_[i];
+        if (kind_of(event) == Kind::kWake) {
+          woken = true;
+          return;
+        }
+        dispatch(event);
+        drain_ready();
+      });
   batched_ = 0;
-  run_timers();
+  timers_.run(
+      now_,
+      [this](std::uint8_t kind, std::uint32_t owner, std::uint32_t generation) {
+        on_due(static_cast<Kind>(kind), owner, generation);
+      },
+      [this] { drain_ready(); });
   if (woken) run_tasks();
   running_ = false;
 }
 
 void EpollReactor::wait(TimePoint until) {
   Duration longest{0};
-  if (ready_.empty() && later_.empty()) {
-    const TimePoint wake = std::min(until, heap_.next());
+  if (ready_.empty()) {
+    const TimePoint wake = std::min(until, timers_.next());
     const TimePoint from = steady_now();
     constexpr Duration kLongest = std::chrono::hours(1);
     longest = wake <= from ? Duration(0) : std::min(wake - from, kLongest);
@@ -185,7 +184,7 @@ void EpollReactor::wait(TimePoint until) {
   const int most = static_cast<int>(options_.events);
   if (precise_wait_) {
     const timespec wait = to_timespec(longest);
-    batched_ = ::epoll_pwait2(epoll_.get(), batch_.get(), most, &wait, nullptr);
+    batched_ = wait_for_events(epoll_.get(), batch_.get(), most, wait);
     if (batched_ >= 0) return;
     batched_ = 0;
     if (errno != ENOSYS) return;
@@ -196,8 +195,18 @@ void EpollReactor::wait(TimePoint until) {
       std::max(0, ::epoll_wait(epoll_.get(), batch_.get(), most, static_cast<int>(milliseconds)));
 }
 
+EpollReactor::Kind EpollReactor::kind_of(const epoll_event& event) noexcept {
+  return static_cast<Kind>(event.data.u64 & ((1U << kKindBits) - 1));
+}
+
+// Whose an event is, without touching the slot; nothing where it is no stream's.
+EpollReactor::StreamSlot* EpollReactor::slot_of(const epoll_event& event) noexcept {
+  if (kind_of(event) != Kind::kStream) return nullptr;
+  return &streams_.at(static_cast<std::uint32_t>((event.data.u64 & 0xffffffffU) >> kKindBits));
+}
+
 void EpollReactor::dispatch(const epoll_event& event) {
-  const auto kind = static_cast<Kind>(event.data.u64 & ((1U << kKindBits) - 1));
+  const auto kind = kind_of(event);
   const auto index = static_cast<std::uint32_t>((event.data.u64 & 0xffffffffU) >> kKindBits);
   const auto generation = static_cast<std::uint32_t>(event.data.u64 >> 32U);
   const std::uint32_t what = event.events;
@@ -221,57 +230,18 @@ void EpollReactor::dispatch(const epoll_event& event) {
 }
 
 void EpollReactor::drain_ready() {
-  const std::size_t limit = ready_.size() + kDrainLimit;
-  std::size_t done = 0;
-  for (; done < ready_.size() && done < limit; ++done) {
-    const Ref ref = ready_[done];
-    if (ref.kind == Kind::kStream) {
-      StreamSlot* const s = streams_.find(ref.index, ref.generation);
-      if (s == nullptr) continue;
-      s->queued = false;
-      service(*s);
-    } else {
-      ListenerSlot* const l = listeners_.find(ref.index, ref.generation);
-      if (l == nullptr) continue;
-      l->queued = false;
-      service(*l);
-    }
-  }
-  ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(done));
+  ready_.drain(streams_, listeners_, [this](auto& slot) { service(slot); });
 }
 
-void EpollReactor::run_timers() {
-  // All due ones first: a callback that arms a timer for now fires in the next turn, not in this
-  // one for ever.
-  while (TimerNode* const node = heap_.pop_due(now_)) {
-    const auto kind = static_cast<Kind>(node->kind);
-    if (kind == Kind::kTimer) {
-      TimerSlot& slot = timers_.at(node->owner);
-      slot.firing = true;
-      due_.push_back({kind, slot.index, slot.generation});
-    } else if (kind == Kind::kStream) {
-      due_.push_back({kind, node->owner, streams_.at(node->owner).generation});
-    } else {
-      due_.push_back({kind, 0, 0});
-    }
-  }
-  for (const Ref ref : due_) {
-    if (ref.kind == Kind::kTimer) {
-      TimerSlot* const slot = timers_.find(ref.index, ref.generation);
-      if (slot == nullptr || !std::exchange(slot->firing, false)) continue;
-      slot->events->on_time();
-    } else if (ref.kind == Kind::kStream) {
-      StreamSlot* const s = streams_.find(ref.index, ref.generation);
-      if (s == nullptr || !s->connecting) continue;
-      s->connecting = false;
-      s->broken = ETIMEDOUT;
-      service(*s);
-    } else {
-      resume_accepting();
-    }
-    drain_ready();
-  }
-  due_.clear();
+// A deadline of the reactor's own: a connect takes too long, or accepting may be tried again.
+void EpollReactor::on_due(Kind kind, std::uint32_t owner, std::uint32_t generation) {
+  if (kind == Kind::kListener) return resume_accepting();
+  if (kind == Kind::kWatch) return enrol_again();
+  StreamSlot* const s = streams_.find(owner, generation);
+  if (s == nullptr || !s->connecting) return;
+  s->connecting = false;
+  s->broken = ETIMEDOUT;
+  service(*s);
 }
 
 void EpollReactor::run_tasks() {

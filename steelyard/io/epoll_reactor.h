@@ -4,22 +4,26 @@
 // What the kernel can name (user_data) is {slot, kind, generation}, so events of closed sockets
 // fall flat. Work that calls into io make (open, read after a grant, flush after a write, stop)
 // waits in `ready_` and runs after the callback that made it returned (R1); what is over its turn's
-// budget waits in `later_` for the next turn.
+// budget waits there for the next turn.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "steelyard/io/accept_pause.h"
 #include "steelyard/io/buf_queue.h"
 #include "steelyard/io/epoll.h"
 #include "steelyard/io/handle_pool.h"
 #include "steelyard/io/mailbox.h"
 #include "steelyard/io/reactor.h"
+#include "steelyard/io/ready_queue.h"
 #include "steelyard/io/receive_blocks.h"
 #include "steelyard/io/slab.h"
+#include "steelyard/io/slot_stream.h"
 #include "steelyard/io/slot_table.h"
-#include "steelyard/io/timer_heap.h"
+#include "steelyard/io/timer_set.h"
 
 struct epoll_event;
 
@@ -27,7 +31,9 @@ namespace steelyard::io {
 
 class EpollReactor final : public Reactor {
  public:
-  explicit EpollReactor(const EpollOptions& options);
+  // Fails when the kernel gives no epoll or event descriptor.
+  [[nodiscard]] static base::Result<std::unique_ptr<Reactor>> make(const EpollOptions& options);
+  explicit EpollReactor(const EpollOptions& options);  // for `make`: it adds the descriptors
   EpollReactor(const EpollReactor&) = delete;
   EpollReactor& operator=(const EpollReactor&) = delete;
   ~EpollReactor() override;
@@ -37,7 +43,9 @@ class EpollReactor final : public Reactor {
   [[nodiscard]] std::unique_ptr<Stream> connect(const Address& to, const ConnectOptions& options,
                                                 StreamEvents& events) override;
   [[nodiscard]] std::unique_ptr<Listener> listen(const Fd& socket, AcceptEvents& events) override;
-  [[nodiscard]] std::unique_ptr<Timer> timer(TimerEvents& events) override;
+  [[nodiscard]] std::unique_ptr<Timer> timer(TimerEvents& events) override {
+    return timers_.make(events);
+  }
   [[nodiscard]] Slab slab(std::size_t bytes) override { return slabs_.take(bytes); }
   [[nodiscard]] std::unique_ptr<Watch> watch(const Fd& fd, WatchEvents& events) override;
   [[nodiscard]] ReactorStats stats() const noexcept override;
@@ -45,24 +53,19 @@ class EpollReactor final : public Reactor {
   void run_turn(TimePoint until) override;
 
  private:
-  enum class Kind : std::uint8_t { kStream, kListener, kWatch, kTimer, kWake };
+  enum class Kind : std::uint8_t { kTimer, kStream, kListener, kWatch, kWake };
 
-  struct StreamSlot {
+  struct alignas(64) StreamSlot {  // what each exchange needs comes first
     std::uint32_t index = 0;
     std::uint32_t generation = 0;
     Fd fd;
-    StreamEvents* events = nullptr;
-    std::size_t credit = 0;
-    std::size_t unsent = 0;
-    std::uint32_t turn = 0;      // the two budgets are of this turn
-    std::uint32_t received = 0;  // this turn
-    std::uint32_t sent = 0;      // this turn
     int broken =
         0;  // errno of a failed send or connect, to report once what came before is delivered
-    TimerNode connect_timer;
-    Address remote;
-    Address local;
-    bool queued : 1 = false;      // in ready_ or later_
+    StreamEvents* events = nullptr;
+    alignas(void*) std::byte handle[3 * sizeof(void*)];  // the Stream itself
+    std::size_t credit = 0;
+    std::size_t unsent = 0;
+    bool queued : 1 = false;      // in ready_
     bool registered : 1 = false;  // with epoll
     bool ours : 1 = false;        // made by connect
     bool connecting : 1 = false;
@@ -76,8 +79,14 @@ class EpollReactor final : public Reactor {
     bool ended : 1 = false;  // on_end was called
     bool end_wanted : 1 = false;
     bool end_sent : 1 = false;
-    bool failed : 1 = false;  // on_failed was called
+    bool failed : 1 = false;     // on_failed was called
+    std::uint32_t turn = 0;      // the two budgets are of this turn
+    std::uint32_t received = 0;  // this turn
+    std::uint32_t sent = 0;      // this turn
     BufQueue out;
+    TimerNode connect_timer;
+    Address remote;
+    Address local;
   };
   struct ListenerSlot {
     std::uint32_t index = 0;
@@ -94,41 +103,29 @@ class EpollReactor final : public Reactor {
     bool stopping = false;
     bool stopped = false;
   };
-  struct TimerSlot {
-    std::uint32_t index = 0;
-    std::uint32_t generation = 0;
-    TimerEvents* events = nullptr;
-    TimerNode node;
-    bool firing = false;
-  };
   struct WatchSlot {
     std::uint32_t index = 0;
     std::uint32_t generation = 0;
     int fd = -1;  // borrowed
     WatchEvents* events = nullptr;
   };
-  struct Ref {  // to a slot, checked when used
-    Kind kind;
-    std::uint32_t index;
-    std::uint32_t generation;
-  };
-  class StreamHandle;
+  using Ref = SlotRef<Kind>;
+  using StreamHandle = SlotStream<EpollReactor, StreamSlot>;
+  friend StreamHandle;
   class ListenerHandle;
-  class TimerHandle;
   class WatchHandle;
 
   // The turn.
   void wait(TimePoint until);
   void dispatch(const epoll_event& event);
+  [[nodiscard]] static Kind kind_of(const epoll_event& event) noexcept;
+  [[nodiscard]] StreamSlot* slot_of(const epoll_event& event) noexcept;
   void drain_ready();
-  void run_timers();
+  void on_due(Kind kind, std::uint32_t owner, std::uint32_t generation);
   void run_tasks();
-  template <typename Slot>
-  void soon(Kind kind, Slot& slot);  // after the running callback
-  template <typename Slot>
-  void next_turn(Kind kind, Slot& slot);
-  [[noreturn]] static void die(const char* what);
   [[nodiscard]] bool enrol(int fd, std::uint32_t events, Ref ref);
+  void enrol_surely(int fd, Ref ref);  // for input; later, if not now
+  void enrol_again();
 
   // Streams. Those that call back say whether the stream still lives.
   void service(StreamSlot& s);
@@ -153,7 +150,6 @@ class EpollReactor final : public Reactor {
   // Listeners.
   void service(ListenerSlot& l);
   [[nodiscard]] bool accept_some(ListenerSlot& l);
-  void pause_accepting(ListenerSlot& l);
   void fd_freed() noexcept;
   void resume_accepting();
   void release(ListenerSlot& l) noexcept;
@@ -164,8 +160,7 @@ class EpollReactor final : public Reactor {
   bool running_ = false;  // inside run_turn
   std::uint64_t turns_ = 0;
   Fd epoll_;
-  Fd wake_;     // eventfd
-  Fd reserve_;  // given up when accepting took the last descriptor and a connect needs one
+  Fd wake_;  // eventfd
   std::unique_ptr<epoll_event[]> batch_;
   int batched_ = 0;
   bool precise_wait_ = true;  // epoll_pwait2 exists
@@ -175,35 +170,18 @@ class EpollReactor final : public Reactor {
   HandlePool handles_;
   SlotTable<StreamSlot> streams_;
   SlotTable<ListenerSlot> listeners_;
-  SlotTable<TimerSlot> timers_;
   SlotTable<WatchSlot> watches_;
-  TimerHeap heap_;
-  std::vector<Ref> ready_;
-  std::vector<Ref> later_;
-  std::vector<Ref> due_;
-  std::vector<Ref> paused_;
-  TimerNode retry_accept_;
+  TimerSet timers_{handles_};
+  ReadyQueue<Kind> ready_;
+  AcceptPause accept_pause_{static_cast<std::uint8_t>(Kind::kListener)};
+  std::vector<Ref> unenrolled_;  // watches and listeners
+  TimerNode retry_enrol_;
   Mailbox mailbox_;
   std::vector<std::unique_ptr<Task>> tasks_;
-  std::uint64_t accept_pauses_ = 0;
 
   int accepted_fd_ = -1;  // while on_accept runs: adopt of this descriptor knows its addresses
   Address accepted_remote_;
   Address accepted_local_;
 };
-
-template <typename Slot>
-void EpollReactor::soon(Kind kind, Slot& slot) {
-  if (slot.queued) return;
-  slot.queued = true;
-  ready_.push_back({kind, slot.index, slot.generation});
-}
-
-template <typename Slot>
-void EpollReactor::next_turn(Kind kind, Slot& slot) {
-  if (slot.queued) return;
-  slot.queued = true;
-  later_.push_back({kind, slot.index, slot.generation});
-}
 
 }  // namespace steelyard::io

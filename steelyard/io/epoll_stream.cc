@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cerrno>
 #include <limits>
+#include <new>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -10,6 +11,7 @@
 #include "steelyard/io/epoll_reactor.h"
 #include "steelyard/io/errors.h"
 #include "steelyard/io/socket.h"
+#include "steelyard/io/system_calls.h"
 
 namespace steelyard::io {
 
@@ -17,33 +19,10 @@ namespace {
 
 constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
 constexpr std::uint32_t kTurnBytes = 256U << 10;            // R: fairness, each way
-constexpr std::size_t kSendBytes = std::size_t{128} << 10;  // R5
+constexpr std::size_t kSendBytes = std::size_t{256} << 10;  // R5
 constexpr std::size_t kParts = 64;                          // of one send
 
-int take_socket_error(int fd) noexcept {
-  int error = 0;
-  socklen_t size = sizeof error;
-  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
-  return error;
-}
-
 }  // namespace
-
-class EpollReactor::StreamHandle final : public Stream, public Pooled {
- public:
-  StreamHandle(EpollReactor& reactor, StreamSlot& slot) : reactor_(reactor), slot_(slot) {}
-  StreamHandle(const StreamHandle&) = delete;
-  StreamHandle& operator=(const StreamHandle&) = delete;
-  ~StreamHandle() override { reactor_.release(slot_); }
-  void grant(std::size_t bytes) noexcept override { reactor_.grant(slot_, bytes); }
-  void write(Buf bytes) noexcept override { reactor_.write(slot_, std::move(bytes)); }
-  [[nodiscard]] std::size_t unsent() const noexcept override { return slot_.unsent; }
-  void end_write() noexcept override { reactor_.end_write(slot_); }
-
- private:
-  EpollReactor& reactor_;
-  StreamSlot& slot_;
-};
 
 std::unique_ptr<Stream> EpollReactor::adopt(Fd socket, StreamEvents& events) {
   StreamSlot& s = streams_.take();
@@ -58,8 +37,8 @@ std::unique_ptr<Stream> EpollReactor::adopt(Fd socket, StreamEvents& events) {
   s.opening = true;
   s.readable = true;  // the request is usually there already: the first read needs no event
   s.writable = true;
-  soon(Kind::kStream, s);
-  return std::unique_ptr<Stream>(new (handles_) StreamHandle(*this, s));
+  ready_.soon(Kind::kStream, s);
+  return std::unique_ptr<Stream>(new (s) StreamHandle(*this, s));
 }
 
 std::unique_ptr<Stream> EpollReactor::connect(const Address& to, const ConnectOptions& options,
@@ -70,15 +49,15 @@ std::unique_ptr<Stream> EpollReactor::connect(const Address& to, const ConnectOp
   s.remote = to;
   s.connecting = true;
   s.connect_timer.owner = s.index;
+  s.connect_timer.generation = s.generation;
   s.connect_timer.kind = static_cast<std::uint8_t>(Kind::kStream);
   start_connect(s, to);
-  if (s.connecting) heap_.set(s.connect_timer, now() + options.timeout);
-  return std::unique_ptr<Stream>(new (handles_) StreamHandle(*this, s));
+  if (s.connecting) timers_.heap().set(s.connect_timer, now() + options.timeout);
+  return std::unique_ptr<Stream>(new (s) StreamHandle(*this, s));
 }
 
 void EpollReactor::release(StreamSlot& s) noexcept {
-  const bool clean =
-      s.failed || !s.fd.valid() || s.connecting || (s.ended && s.end_sent && s.out.empty());
+  const bool clean = s.failed || !s.fd.valid() || s.connecting || (s.end_wanted && s.out.empty());
   if (!clean) {
     const linger reset{1, 0};
     ::setsockopt(s.fd.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
@@ -86,7 +65,7 @@ void EpollReactor::release(StreamSlot& s) noexcept {
   const bool held = s.fd.valid();
   s.fd.reset();
   s.out.clear();
-  heap_.remove(s.connect_timer);
+  timers_.heap().remove(s.connect_timer);
   s.events = nullptr;
   s.credit = s.unsent = 0;
   s.broken = 0;
@@ -101,7 +80,7 @@ void EpollReactor::release(StreamSlot& s) noexcept {
 
 void EpollReactor::grant(StreamSlot& s, std::size_t bytes) {
   s.credit = bytes > kMost - s.credit ? kMost : s.credit + bytes;
-  if (s.readable && !s.connecting) soon(Kind::kStream, s);
+  if (s.readable && !s.connecting) ready_.soon(Kind::kStream, s);
 }
 
 void EpollReactor::write(StreamSlot& s, Buf bytes) {
@@ -109,12 +88,12 @@ void EpollReactor::write(StreamSlot& s, Buf bytes) {
   if (s.failed || s.broken != 0 || s.end_wanted || bytes.empty()) return;
   s.unsent += bytes.size();
   s.out.push(std::move(bytes));
-  if (s.writable && !s.connecting) soon(Kind::kStream, s);
+  if (s.writable && !s.connecting) ready_.soon(Kind::kStream, s);
 }
 
 void EpollReactor::end_write(StreamSlot& s) {
   s.end_wanted = true;
-  if (!s.connecting) soon(Kind::kStream, s);
+  if (!s.connecting) ready_.soon(Kind::kStream, s);
 }
 
 void EpollReactor::renew_budget(StreamSlot& s) const noexcept {
@@ -159,11 +138,11 @@ bool EpollReactor::read_some(StreamSlot& s) {
   const std::uint32_t generation = s.generation;
   while (s.readable && s.credit > 0 && !s.ended) {
     if (s.received >= kTurnBytes) {
-      next_turn(Kind::kStream, s);
+      ready_.next_turn(Kind::kStream, s);
       return true;
     }
     const auto space = blocks_.space(std::min<std::size_t>(s.credit, kTurnBytes - s.received));
-    const ssize_t got = ::recv(s.fd.get(), space.data(), space.size(), 0);
+    const ssize_t got = receive(s.fd.get(), space.data(), space.size());
     if (got > 0) {
       const auto bytes = static_cast<std::size_t>(got);
       s.credit -= bytes;
@@ -209,7 +188,7 @@ bool EpollReactor::flush(StreamSlot& s) {
   const std::uint32_t generation = s.generation;
   while (!s.out.empty() && s.writable && s.broken == 0 && !s.failed) {
     if (s.sent >= kTurnBytes) {
-      next_turn(Kind::kStream, s);
+      ready_.next_turn(Kind::kStream, s);
       return true;
     }
     std::size_t asked = 0;
@@ -244,11 +223,11 @@ long EpollReactor::send_once(StreamSlot& s, std::size_t& asked) {
     parts[count++] = {const_cast<std::byte*>(buf.data()), size};
     asked += size;
   }
-  if (count == 1) return ::send(s.fd.get(), parts[0].iov_base, parts[0].iov_len, MSG_NOSIGNAL);
+  if (count == 1) return send(s.fd.get(), parts[0].iov_base, parts[0].iov_len);
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = count;
-  return ::sendmsg(s.fd.get(), &message, MSG_NOSIGNAL);
+  return send(s.fd.get(), message);
 }
 
 // A send failed. What the peer sent before it went is still delivered as far as credit reaches,
@@ -269,7 +248,7 @@ bool EpollReactor::fail(StreamSlot& s, int error) {
   s.readable = false;
   s.out.clear();
   s.unsent = 0;
-  heap_.cancel(s.connect_timer);
+  timers_.heap().cancel(s.connect_timer);
   Error made{
       .code = code_of(error), .origin = base::Origin::kUnknown, .retry_safe = false, .text = {}};
   if (made.code == base::Code::kLimit) {

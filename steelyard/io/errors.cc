@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <sys/socket.h>
 
 namespace steelyard::io {
 
@@ -62,6 +63,13 @@ base::Error system_error(int error, std::string_view what, base::Origin origin) 
     made.text += meaning != nullptr ? meaning : "unknown error";
   }
   return made;
+}
+
+int take_socket_error(int fd) noexcept {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
+  return error;
 }
 
 }  // namespace steelyard::io

@@ -12,5 +12,7 @@ namespace steelyard::io {
 // which allocates nothing.
 [[nodiscard]] base::Error system_error(int error, std::string_view what,
                                        base::Origin origin = base::Origin::kUs);
+// Takes the error that the kernel holds for a socket, as errno; 0: none.
+[[nodiscard]] int take_socket_error(int fd) noexcept;
 
 }  // namespace steelyard::io

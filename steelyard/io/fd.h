@@ -30,4 +30,7 @@ class Fd {
   int fd_ = -1;
 };
 
+// A second, close-on-exec descriptor of what `fd` describes; invalid (errno says why): none.
+[[nodiscard]] Fd duplicate(const Fd& fd) noexcept;
+
 }  // namespace steelyard::io

@@ -1,11 +1,14 @@
 #include "steelyard/io/process.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 namespace steelyard::io {
@@ -32,6 +35,19 @@ std::string program_of(int pid) {
   return out;
 }
 
+std::string find_program(const std::string& called) {
+  if (called.find('/') != std::string::npos) return called;
+  const char* const paths = std::getenv("PATH");
+  std::string_view rest = paths != nullptr && !called.empty() ? paths : "";
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find(':'), rest.size());
+    const std::string file = std::string(rest.substr(0, end)) + "/" + called;
+    if (end > 0 && ::access(file.c_str(), X_OK) == 0) return file;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return program_of(::getpid());
+}
+
 base::Result<void> send_signal(int pid, int number) {
   if (::kill(pid, number) == 0) return {};
   const auto code = errno == ESRCH   ? base::Code::kNotFound
@@ -41,6 +57,11 @@ base::Result<void> send_signal(int pid, int number) {
                      .origin = base::Origin::kOperator,
                      .retry_safe = false,
                      .text = errno == ESRCH ? "no such process" : std::strerror(errno)};
+}
+
+std::string kernel_release() {
+  utsname name{};
+  return ::uname(&name) == 0 ? std::string(name.release) : "unknown";
 }
 
 }  // namespace steelyard::io

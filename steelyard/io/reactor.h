@@ -1,5 +1,5 @@
 // Reactor: one event loop a thread; the only way to the kernel. Three back ends keep this contract
-// and pass one conformance suite: epoll, io_uring (later) and a simulated one (virtual time,
+// and pass one conformance suite: epoll, io_uring and a simulated one (virtual time,
 // scripted peers, seeded order, completion-shaped: operations outlive handles, accepts finish after
 // `stop`).
 //
@@ -11,12 +11,14 @@
 // R3 Reading and accepting are by credit. Never more is delivered than granted; io looks ahead one
 // buffer at most. R4 Order: bytes*, then on_end or on_failed. FIN is not an error; failure after
 // on_end is possible, then nothing. R5 Writes join: epoll flushes after each event, uring once a
-// turn; one send of at most 128 KiB outstanding per stream. R6 Zero credit: FIN behind undelivered
+// turn; one send of at most 256 KiB outstanding per stream. R6 Zero credit: FIN behind undelivered
 // bytes waits; RST fails at once and drops undelivered bytes; with credit, bytes
 //    come first.
 // R7 stop() of a listener cancels; on_stopped follows the last accept; destroy it only then.
-// R8 ~Stream resets. HTTP lingers first: end_write, then discard until on_end, at most 2 s or 64
-// KiB.
+// R8 ~Stream resets, unless end_write was called and the kernel has taken everything: then it
+// closes, and the kernel delivers the rest (bytes that nobody read make it a reset even so). HTTP
+// lingers first where the peer may still send: end_write, then discard until on_end, at most 2 s or
+// 64 KiB.
 //
 // Threads: made, run and destroyed on one thread; `post` alone may be called from another. All
 // handles must be destroyed before their Reactor. Cost: no allocation for a stream's life after
@@ -80,6 +82,11 @@ class StreamEvents {  // a state machine; all noexcept
       std::size_t bytes) noexcept = 0;  // the kernel took them, Bufs released: progress, low water
   virtual void on_failed(Error error) noexcept = 0;  // refused, reset, handshake, connect time-out;
                                                      // also at zero credit
+  // Something comes for it in this turn, after a few others: the moment to prefetch what that will
+  // touch. Called with the steps kSoonSteps - 1 down to 0, or not at all; what one step asked for
+  // can be read in the next. Must change nothing.
+  static constexpr unsigned kSoonSteps = 4;
+  virtual void on_soon(unsigned /*step*/) const noexcept {}
 
  protected:
   ~StreamEvents() = default;
@@ -154,6 +161,7 @@ struct ReactorStats {
   std::size_t watches = 0;
   std::size_t slab_bytes = 0;     // in Slabs and Bufs made of them
   std::size_t receive_bytes = 0;  // receive blocks pinned by Bufs
+  std::size_t operations = 0;     // with the kernel, not completed (io_uring)
   std::uint64_t turns = 0;
   std::uint64_t accept_pauses = 0;  // times accepting paused because no descriptor was free
 };

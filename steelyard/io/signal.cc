@@ -48,6 +48,7 @@ void block_signals() {
   const sigset_t set = watched();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error of the write, as a full disk
 }
 
 base::Result<std::unique_ptr<Signals>> watch_signals(Reactor& reactor,

@@ -1,8 +1,8 @@
 // Signals as reactor callbacks: HUP TERM INT QUIT USR1 USR2 are blocked everywhere and read from a
 // signalfd.
 //
-// `block_signals()` must run in main before the first thread starts; it also ignores SIGPIPE. One
-// Signals a process.
+// `block_signals()` must run in main before the first thread starts; it also ignores SIGPIPE and
+// SIGXFSZ. One Signals a process.
 #pragma once
 
 #include <functional>

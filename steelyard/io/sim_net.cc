@@ -72,10 +72,14 @@ SimSocketPtr SimNet::take(Fd fd) {
 }
 
 void SimNet::sweep() {
+  if (tokens_.empty()) return;
+  std::vector<pollfd> states;
+  for (const auto& [number, token] : tokens_) states.push_back({token.keeper.get(), POLLIN, 0});
+  if (::poll(states.data(), states.size(), 0) <= 0) return;
   std::vector<SimSocketPtr> orphans;
-  for (auto at = tokens_.begin(); at != tokens_.end();) {
-    pollfd state{at->second.keeper.get(), POLLIN, 0};
-    if (::poll(&state, 1, 0) == 1 && (state.revents & POLLHUP) != 0) {
+  auto at = tokens_.begin();
+  for (const pollfd& state : states) {
+    if ((state.revents & POLLHUP) != 0) {
       orphans.push_back(std::move(at->second.socket));
       at = tokens_.erase(at);
     } else {
@@ -83,6 +87,11 @@ void SimNet::sweep() {
     }
   }
   for (const auto& socket : orphans) close(socket);
+}
+
+bool SimNet::has_loose_tokens() const {
+  return std::any_of(tokens_.begin(), tokens_.end(),
+                     [](const auto& token) { return !token.second.socket->listening; });
 }
 
 Address SimNet::fresh_address() { return Address::loopback(next_port_++); }
@@ -95,7 +104,8 @@ SimSocketPtr SimNet::listen(const Address& address) {
   return socket;
 }
 
-SimSocketPtr SimNet::listener_at(const Address& address) const {
+SimSocketPtr SimNet::listener_at(const Address& address) {
+  sweep();  // one that was closed listens no more
   for (const auto& weak : listeners_) {
     const auto socket = weak.lock();
     if (!socket || socket->closed || socket->local.port() != address.port()) continue;

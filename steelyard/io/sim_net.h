@@ -71,8 +71,9 @@ class SimNet {
   [[nodiscard]] SimSocketPtr find(const Fd& fd) const;  // null for a foreign descriptor
   [[nodiscard]] SimSocketPtr take(Fd fd);               // from now on its owner closes it
   void sweep();                                         // closes sockets whose tokens were closed
+  [[nodiscard]] bool has_loose_tokens() const;          // of others than listeners
   [[nodiscard]] SimSocketPtr listen(const Address& address);
-  [[nodiscard]] SimSocketPtr listener_at(const Address& address) const;
+  [[nodiscard]] SimSocketPtr listener_at(const Address& address);
   void blackhole(const Address& address) { holes_.push_back(address); }
   [[nodiscard]] bool is_blackhole(const Address& address) const;
   [[nodiscard]] std::pair<SimSocketPtr, SimSocketPtr> connected(const Address& a, const Address& b);

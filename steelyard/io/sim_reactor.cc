@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kCanaryByte = 0xa5;
 constexpr std::size_t kTurnEvents = 256;
+constexpr std::uint64_t kSweepTurns = 16;
 constexpr Duration kTurn = std::chrono::nanoseconds(100);
 
 }  // namespace
@@ -42,31 +43,6 @@ void SimBlock::released(base::Storage* storage) noexcept {
     }
   }
 }
-
-class SimReactorImpl::TimerHandle final : public Timer, public Pooled {
- public:
-  TimerHandle(SimReactorImpl& reactor, TimerSlot& slot) : reactor_(reactor), slot_(slot) {}
-  TimerHandle(const TimerHandle&) = delete;
-  TimerHandle& operator=(const TimerHandle&) = delete;
-  ~TimerHandle() override {
-    reactor_.heap_.remove(slot_.node);
-    slot_.firing = false;
-    slot_.events = nullptr;
-    reactor_.timers_.give(slot_);
-  }
-  void at(TimePoint when) noexcept override {
-    slot_.firing = false;
-    reactor_.heap_.set(slot_.node, when);
-  }
-  void cancel() noexcept override {
-    slot_.firing = false;
-    reactor_.heap_.cancel(slot_.node);
-  }
-
- private:
-  SimReactorImpl& reactor_;
-  TimerSlot& slot_;
-};
 
 class SimReactorImpl::WatchHandle final : public Watch, public Pooled {
  public:
@@ -114,13 +90,6 @@ SimReactorImpl::~SimReactorImpl() {
   mailbox_.take(tasks_);
   tasks_.clear();
   net_.forget_events();  // operations still outstanding die with their records
-}
-
-std::unique_ptr<Timer> SimReactorImpl::timer(TimerEvents& events) {
-  TimerSlot& slot = timers_.take();
-  slot.events = &events;
-  slot.node.owner = slot.index;
-  return std::unique_ptr<Timer>(new (handles_) TimerHandle(*this, slot));
 }
 
 Slab SimReactorImpl::slab(std::size_t bytes) {
@@ -188,11 +157,12 @@ void SimReactorImpl::run_turn(TimePoint until) {
   assert(!running_ && "run_turn inside a callback");
   running_ = true;
   ++turns_;
-  net_.sweep();
+  // Looking costs a system call; who dials a listener looks too.
+  if (turns_ % kSweepTurns == 0 || net_.has_loose_tokens()) net_.sweep();
   mailbox_.take(tasks_);
   // A turn takes a moment, so that callers which make work in each turn do not stop the clock.
   const TimePoint moment = net_.now() + kTurn;
-  const TimePoint next = std::min(net_.next(), heap_.next());
+  const TimePoint next = std::min(net_.next(), timers_.next());
   if (!tasks_.empty()) {
     net_.advance(std::min(until, moment));
   } else if (until != TimePoint::max() || next != TimePoint::max()) {
@@ -201,27 +171,13 @@ void SimReactorImpl::run_turn(TimePoint until) {
   now_ = net_.now();
   for (std::size_t i = 0; i < kTurnEvents && net_.run_one_due(); ++i) {
   }
-  run_timers();
+  timers_.run(now_, [](std::uint8_t, std::uint32_t, std::uint32_t) {}, [] {});
   for (auto& task : tasks_) {
     task->run();
     task.reset();
   }
   tasks_.clear();
   running_ = false;
-}
-
-void SimReactorImpl::run_timers() {
-  while (TimerNode* const node = heap_.pop_due(now_)) {
-    TimerSlot& slot = timers_.at(node->owner);
-    slot.firing = true;
-    due_.emplace_back(slot.index, slot.generation);
-  }
-  for (const auto& [index, generation] : due_) {
-    TimerSlot* const slot = timers_.find(index, generation);
-    if (slot == nullptr || !std::exchange(slot->firing, false)) continue;
-    slot->events->on_time();
-  }
-  due_.clear();
 }
 
 }  // namespace steelyard::io

@@ -15,8 +15,7 @@
 #include "steelyard/io/mailbox.h"
 #include "steelyard/io/sim.h"
 #include "steelyard/io/sim_net.h"
-#include "steelyard/io/slot_table.h"
-#include "steelyard/io/timer_heap.h"
+#include "steelyard/io/timer_set.h"
 
 namespace steelyard::io {
 
@@ -46,7 +45,9 @@ class SimReactorImpl final : public SimReactor {
   [[nodiscard]] std::unique_ptr<Stream> connect(const Address& to, const ConnectOptions& options,
                                                 StreamEvents& events) override;
   [[nodiscard]] std::unique_ptr<Listener> listen(const Fd& socket, AcceptEvents& events) override;
-  [[nodiscard]] std::unique_ptr<Timer> timer(TimerEvents& events) override;
+  [[nodiscard]] std::unique_ptr<Timer> timer(TimerEvents& events) override {
+    return timers_.make(events);
+  }
   [[nodiscard]] Slab slab(std::size_t bytes) override;
   [[nodiscard]] std::unique_ptr<Watch> watch(const Fd& fd, WatchEvents& events) override;
   [[nodiscard]] ReactorStats stats() const noexcept override;
@@ -103,20 +104,10 @@ class SimReactorImpl final : public SimReactor {
     WatchEvents* events = nullptr;
     int fd = -1;
   };
-  struct TimerSlot {
-    std::uint32_t index = 0;
-    std::uint32_t generation = 0;
-    TimerEvents* events = nullptr;
-    TimerNode node;
-    bool firing = false;
-  };
   class StreamHandle;
   class ListenerHandle;
-  class TimerHandle;
   class WatchHandle;
   class Peer;
-
-  void run_timers();
 
   void opened(const RecordPtr& s);
   void changed(const RecordPtr& s);
@@ -142,12 +133,10 @@ class SimReactorImpl final : public SimReactor {
   SimNet net_;
   TimePoint now_;
   HandlePool handles_;
-  SlotTable<TimerSlot> timers_;
-  TimerHeap heap_;
+  TimerSet timers_{handles_};
   Mailbox mailbox_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::vector<std::weak_ptr<WatchRecord>> watches_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> due_;
   std::size_t outstanding_ = 0;
   std::size_t streams_ = 0;
   std::size_t listeners_ = 0;

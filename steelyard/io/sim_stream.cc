@@ -11,7 +11,7 @@ namespace steelyard::io {
 namespace {
 
 constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kSendBytes = std::size_t{128} << 10;  // R5
+constexpr std::size_t kSendBytes = std::size_t{256} << 10;  // R5
 
 }  // namespace
 
@@ -268,7 +268,7 @@ void SimReactorImpl::release(const RecordPtr& s) noexcept {
   if (std::exchange(s->hole, false)) net_.after([this] { --outstanding_; });
   s->connecting = false;
   if (s->socket) {
-    if (s->failed || (s->ended && s->end_sent && s->unsent == 0)) {
+    if (s->failed || (s->end_wanted && s->unsent == 0)) {
       net_.close(s->socket);
     } else {
       net_.reset(s->socket);

@@ -1,6 +1,6 @@
 // SlabPool: counted storage in size classes, recycled, for heads and small copies (Reactor::slab).
 //
-// Classes are powers of two from 512 bytes to 128 KiB, header included; larger requests get storage
+// Classes are powers of two from 512 bytes to 256 KiB, header included; larger requests get storage
 // of their own that is freed at once. Freed storage stays in its class up to kKeepBytes. The pool
 // must outlive its Bufs. One thread.
 #pragma once
@@ -32,7 +32,7 @@ class SlabPool {
     std::size_t size_class = 0;
   };
   static constexpr std::size_t kSmallest = 9;  // 2^9
-  static constexpr std::size_t kClasses = 9;   // … 2^17
+  static constexpr std::size_t kClasses = 10;  // … 2^18
   static constexpr std::size_t kKeepBytes = std::size_t{4} << 20;
 
   static void released(base::Storage* storage) noexcept;

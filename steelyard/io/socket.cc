@@ -18,6 +18,16 @@ bool turn_on(const Fd& socket, int level, int option) noexcept {
   return ::setsockopt(socket.get(), level, option, &on, sizeof on) == 0;
 }
 
+// With what a person can do about it.
+base::Error cannot_listen(int error, const base::Address& address) {
+  base::Error made = system_error(error, "listen on " + address.to_text(), base::Origin::kOperator);
+  const std::string port = std::to_string(address.port());
+  if (error == EADDRINUSE) made.text += " (ss -ltnp 'sport = :" + port + "' shows by whom)";
+  if (error == EACCES) made.text += " (ports below 1024 need root or CAP_NET_BIND_SERVICE)";
+  if (error == EADDRNOTAVAIL) made.text += " (no interface of this machine has it)";
+  return made;
+}
+
 }  // namespace
 
 base::Result<Fd> listen_tcp(const base::Address& address, const ListenOptions& options) {
@@ -33,8 +43,8 @@ base::Result<Fd> listen_tcp(const base::Address& address, const ListenOptions& o
                    turn_on(fd, IPPROTO_TCP, TCP_NODELAY) &&
                    (at.at.any.sa_family != AF_INET6 || turn_on(fd, IPPROTO_IPV6, IPV6_V6ONLY));
   if (!set) return system_error(errno, "set the options of the socket for " + name);
-  if (::bind(fd.get(), &at.at.any, at.size) != 0) return system_error(errno, "listen on " + name);
-  if (::listen(fd.get(), options.backlog) != 0) return system_error(errno, "listen on " + name);
+  if (::bind(fd.get(), &at.at.any, at.size) != 0) return cannot_listen(errno, address);
+  if (::listen(fd.get(), options.backlog) != 0) return cannot_listen(errno, address);
   return fd;
 }
 

@@ -3,7 +3,10 @@
 #include <csignal>
 #include <pthread.h>
 #include <sched.h>
+#include <system_error>
 #include <utility>
+
+#include "steelyard/io/errors.h"
 
 namespace steelyard::io {
 
@@ -11,14 +14,27 @@ Thread::Thread(const std::string& name, std::function<void()> work) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
+  // A fault ends the process in any case; open, it can still be told where (crash.h).
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::sigdelset(&all, fault);
   // Blocked around the start, so that the new thread is born with all signals blocked and never has
   // a gap.
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const struct Restore {
+    const sigset_t& mask;
+    ~Restore() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
+  } restore{before};
   thread_ = std::thread([name, work = std::move(work)] {
     name_this_thread(name);
     work();
   });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+base::Result<Thread> Thread::start(const std::string& name, std::function<void()> work) {
+  try {
+    return Thread(name, std::move(work));
+  } catch (const std::system_error& error) {
+    return system_error(error.code().value(), "start thread " + name);
+  }
 }
 
 void Thread::join() {

@@ -21,6 +21,7 @@ struct TimerNode {
   base::TimePoint deadline = kNever;
   std::uint32_t place = kNowhere;  // in the heap
   std::uint32_t owner = 0;         // the heap's user: which slot this is in
+  std::uint32_t generation = 0;    // the heap's user: of that slot
   std::uint8_t kind = 0;           // the heap's user: which sort of slot
 };
 

@@ -36,7 +36,7 @@ enum class Eligibility : std::uint8_t {
     if (t == node) return false;
   }
   const NodeLine& line = slots.line(node);
-  const auto max = line.max_in_flight.load(std::memory_order_relaxed);
+  const auto max = line.most();
   return max == 0 || line.in_flight.load(std::memory_order_relaxed) < max;
 }
 

@@ -22,6 +22,7 @@ std::optional<NodeRef> Slots::claim() {
   assert(!slot.used);
   slot.used = true;
   slot.line.max_in_flight.store(0, std::memory_order_relaxed);
+  slot.line.limit_parts.store(0, std::memory_order_relaxed);
   const auto generation = slot.line.generation.load(std::memory_order_relaxed) + 1;
   slot.line.generation.store(generation, std::memory_order_release);
   return NodeRef{at, generation};

@@ -1,11 +1,11 @@
 // Slots: where the counters of nodes live. A slot never moves while the process lives; control
 // claims and frees slots, workers count in them, control reads.
 //
-//   NodeLine     one line shared by all workers: in-flight, max in-flight, trial. Atomics, since
-//   per-worker counts would break
+//   NodeLine     one line shared by all workers: in-flight, max in-flight, trial, the concurrency
+//   limit. Atomics, since per-worker counts would break
 //                least connections and a table cannot say "exactly one trial".
 //   WorkerCells  one block per slot and worker: Cells, written by that worker only, never reset
-//   (readers keep a baseline).
+//   (readers keep a baseline), gauges apart.
 //
 // Reuse: control frees a slot only when it is in no Table, every worker is past that Table,
 // in-flight is 0 and its pools are empty. `claim` raises the generation; late events of the former
@@ -30,8 +30,31 @@ namespace steelyard::model {
 
 struct alignas(base::kCacheLine) NodeLine {
   std::atomic<std::uint32_t> in_flight{0};
-  std::atomic<std::uint32_t> max_in_flight{0};  // 0 = no limit; 1 while on trial
+  std::atomic<std::uint32_t> max_in_flight{0};  // 0 = no limit; 1 while on trial; by control
   std::atomic<std::uint32_t> generation{0};
+  std::atomic<std::uint32_t> limit_parts{0};  // of the request rules, in 1/256; by any worker
+
+  // The rules' concurrency limit; 0 = none. A gradient moves it by fractions.
+  [[nodiscard]] double limit() const noexcept {
+    return static_cast<double>(limit_parts.load(std::memory_order_relaxed)) / kParts;
+  }
+  void set_limit(double limit) noexcept {
+    const auto parts = static_cast<std::uint32_t>(limit * kParts);
+    if (limit_parts.load(std::memory_order_relaxed) != parts) {
+      limit_parts.store(parts, std::memory_order_relaxed);
+    }
+  }
+  // How many it takes at most now; 0 = no limit.
+  [[nodiscard]] std::uint32_t most() const noexcept {
+    const auto max = max_in_flight.load(std::memory_order_relaxed);
+    const auto parts = limit_parts.load(std::memory_order_relaxed);
+    if (parts == 0) return max;
+    const std::uint32_t limit = parts < kParts ? 1 : parts / kParts;
+    return max == 0 || limit < max ? limit : max;
+  }
+
+ private:
+  static constexpr std::uint32_t kParts = 256;
 };
 
 // What one worker has seen of one node. Counters only grow (since process start), except
@@ -47,6 +70,8 @@ struct alignas(base::kCacheLine) WorkerCells {
   base::Cell<std::uint32_t>
       failure_streak;                // failures of any kind since this worker's last success
   base::Cell<std::uint64_t> pooled;  // idle connections this worker keeps to the node
+  base::Cell<std::uint64_t>
+      base_latency;  // ns, the long run that a gradient limit goes by; a gauge, 0 = not known
   base::CellHistogram head_latency;  // request sent → answer head, successes only
 };
 
@@ -100,9 +125,9 @@ class Slots {
 class InFlight {
  public:
   InFlight() = default;
-  // Nothing when the node is at its limit (max_in_flight; 1 while on trial).
+  // Nothing when the node is at its limit (NodeLine::most; 1 while on trial).
   static std::optional<InFlight> acquire(NodeLine& line) noexcept {
-    const auto max = line.max_in_flight.load(std::memory_order_relaxed);
+    const auto max = line.most();
     const auto before = line.in_flight.fetch_add(1, std::memory_order_acq_rel);
     if (max != 0 && before >= max) {
       line.in_flight.fetch_sub(1, std::memory_order_acq_rel);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "steelyard/http/codec.h"
+#include "steelyard/proxy/window.h"
 
 namespace steelyard::proxy {
 
@@ -18,7 +19,7 @@ struct Attempt {
   http::StreamId stream = http::StreamId::kNone;  // none: still connecting
   std::uint8_t index = 0;                         // among the attempts of its exchange
   bool reused = false;                            // on a connection that had served before
-  std::size_t owed = 0;  // answer bytes passed on whose credit was not yet given back
+  Window window;                                  // of the answer
 
   [[nodiscard]] bool ready() const noexcept { return stream != http::StreamId::kNone; }
 };

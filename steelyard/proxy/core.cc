@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "steelyard/proxy/access_log.h"
+
 namespace steelyard::proxy {
 
 using base::TimePoint;
@@ -14,8 +16,12 @@ Core::Core(io::Reactor& with, const WorkerOptions& how, const model::Slots& node
       published(from),
       events(to),
       rng(how.seed),
-      pools(nodes, how.index),
+      states(how.workers, how.index),
+      pools(nodes, how.index, metrics),
+      wait_room(*this),
       http1_(how.http1 != nullptr ? how.http1 : http::make_http1_pool(how.limits)),
+      addresses_(how.addresses != nullptr ? how.addresses
+                                          : std::make_shared<AddressCounts>(how.seed)),
       clock_(with.timer(*this)) {
   constexpr std::string_view kHex = "0123456789abcdef";
   id_text_.fill('0');
@@ -45,7 +51,11 @@ void Core::take_record() {
   const bool new_config = config() != latest->config.get();
   record = latest;
   record_number = latest->number;
-  if (new_table || new_config) generations.take(*latest->config, *latest->table->model);
+  if (new_table || new_config) {
+    generations.take(*latest->config, *latest->table->model);
+    states.adopt(*latest->table->model, latest->config->upstreams, latest->config->rules, slots);
+    wait_room.look();
+  }
   if (new_table) {
     cursors.adopt(*latest->table, rng);
     pools.adopt(*latest->table->model);
@@ -67,6 +77,7 @@ void Core::turn(TimePoint until) {
   reactor.run_turn(until);
   while (ClientConnection* const client = closing.first()) client->kill();
   while (NodeConnection* const connection = closing_nodes.first()) connection->kill();
+  check_memory();
   deferred.settle();
   if (draining_) {
     go_on_draining(reactor.now());
@@ -108,6 +119,12 @@ void Core::remove_listener(const base::Address& address) {
   due_by(reactor.now() + kBeat);
 }
 
+void Core::hand_over(const base::Address& address) {
+  for (auto& listening : listenings_) {
+    if (listening->address() == address) listening->hand_over();
+  }
+}
+
 // Each listener's part of the current Config. One that was removed goes on with the Config that had
 // it, and counts as its user.
 void Core::place_listeners() noexcept {
@@ -135,22 +152,38 @@ void Core::let_clients_in() noexcept {
   const std::size_t limit = client_limit();
   std::size_t promised = clients.size();
   for (const auto& listening : listenings_) promised += listening->given();
+  const bool all_full = limit > 0 && clients.size() >= limit;
+  if (all_full && !full_) metrics.limit_reached.add(1);
+  full_ = all_full;
   for (auto& listening : listenings_) {
     if (listening->stopped() || listening->given() >= kAhead / 2) continue;
-    // What waits in a queue that is being emptied is let in above the limit: it would be lost.
-    const unsigned want = kAhead - listening->given();
+    // What waits in a queue that is being emptied is let in above the limits: it would be lost.
+    const std::size_t want = kAhead - listening->given();
     const std::size_t room = promised < limit ? limit - promised : 0;
-    const unsigned give =
-        listening->open() ? static_cast<unsigned>(std::min<std::size_t>(want, room)) : want;
+    const std::size_t taken = listening->connections + listening->given();
+    const std::size_t own = listening->most() > taken ? listening->most() - taken : 0;
+    const bool full = listening->connections >= listening->most();
+    if (full && !listening->full) metrics.listener_full.add(1);
+    listening->full = full;
+    const auto give = static_cast<unsigned>(listening->open() ? std::min({want, room, own}) : want);
     listening->give(give);
     promised += give;
   }
 }
 
+bool Core::admit(const base::Address& peer, bool& counted) noexcept {
+  const auto* const now = config();
+  const auto limit = now == nullptr ? 0U : now->clients.max_connections_per_address;
+  if (limit == 0) return true;
+  counted = addresses_->enter(peer, limit);
+  return counted;
+}
+
 std::size_t Core::client_limit() const noexcept {
   const auto* const now = config();
   if (now == nullptr) return 0;
-  return std::max<std::size_t>(1, now->clients.max_connections / std::max(1U, options.workers));
+  const auto most = now->clients.max_connections;
+  return share(options.most_clients > 0 ? std::min(most, options.most_clients) : most);
 }
 
 void Core::listener_stopped(Listening& listening) noexcept {
@@ -177,43 +210,19 @@ void Core::drop_listenings() noexcept {
   });
 }
 
-// --- stopping
+// --- the access log
 
-void Core::drain(TimePoint idle_until, TimePoint limit) {
-  draining_ = true;
-  idle_until_ = idle_until;
-  limit_ = limit;
-  for (auto& listening : listenings_) listening->stop();
-  let_clients_in();
-  due_by(reactor.now() + kBeat);
+std::string_view Core::date() noexcept {
+  const auto now = std::chrono::floor<std::chrono::seconds>(options.wall());
+  if (now != std::exchange(date_of_, now)) http::write_date(now, date_text_.data());
+  return {date_text_.data(), date_text_.size()};
 }
 
-void Core::go_on_draining(TimePoint now) noexcept {
-  if (now >= limit_) {
-    // First they are told, and a little later they are closed.
-    const bool told = std::exchange(told_, true);
-    limit_ = now + kLastWords;
-    for (ClientConnection* client = clients.first(); client != nullptr;) {
-      ClientConnection& one = *client;
-      client = client->all.after;
-      if (told) one.kill();
-      while (Exchange* const exchange = one.exchanges()) exchange->expire();
-    }
-    return;
-  }
-  const bool all_stopped = std::all_of(listenings_.begin(), listenings_.end(),
-                                       [](const auto& listening) { return listening->stopped(); });
-  if (all_stopped && now >= idle_until_) close_idle_of(nullptr);
-}
-
-void Core::check_finished() noexcept {
-  const bool all_stopped = std::all_of(listenings_.begin(), listenings_.end(),
-                                       [](const auto& listening) { return listening->stopped(); });
-  if (finished_ || !all_stopped || !clients.empty() || live_exchanges > 0) return;
-  finished_ = true;
-  pools.close_all();
-  deferred.settle();
-  events.on_drained();
+void Core::log(const AccessFacts& facts) noexcept {
+  if (!logging()) return;
+  const double sample = config()->log.sample;
+  if (sample < 1 && facts.status < 500 && rng.unit() >= sample) return;
+  options.access->note(facts);
 }
 
 // --- objects
@@ -275,7 +284,9 @@ std::unique_ptr<http::ClientCodec> Core::client_codec(http::CodecEvents& to) {
 
 void Core::acquire(const model::TableNode& node, bool fresh, base::Duration timeout,
                    Attempt& attempt) {
-  while (NodeConnection* const pooled = fresh ? nullptr : pools.take(node.ref)) {
+  const bool careful = !attempt.exchange->idempotent();
+  while (NodeConnection* const pooled =
+             fresh ? nullptr : pools.take(node.ref, careful, config()->pool, reactor.now())) {
     if (!pooled->open(attempt)) {
       pooled->kill();
       continue;
@@ -284,6 +295,7 @@ void Core::acquire(const model::TableNode& node, bool fresh, base::Duration time
     attempt.exchange->on_ready(attempt);
     return;
   }
+  if (!fresh) metrics.pool_misses.add(1);
   metrics.node_connects.add(1);
   NodeConnection& connection = new_node_connection();
   connection.connect(node.ref, node.address, timeout);
@@ -320,11 +332,11 @@ void Core::due_by(TimePoint when) noexcept {
 
 TimePoint Core::next_due() const noexcept {
   auto next = TimePoint::max();
-  if (const auto* const now = config()) {
-    next = std::min({next, waiting_head.next(now->clients.head_timeout),
-                     idle.next(now->clients.idle_timeout), pools.next(now->pool.idle_timeout)});
+  if (config() != nullptr) {
+    next = std::min({next, waiting_head.next(head_wait()), idle.next(idle_wait()), pools.next()});
   }
-  return std::min({next, lingering.next(kLingerTime), lingering_nodes.next(kLingerTime)});
+  return std::min({next, paced.next(Pace::kStep), lingering.next(kLingerTime),
+                   lingering_nodes.next(kLingerTime)});
 }
 
 void Core::on_time() noexcept {
@@ -338,10 +350,11 @@ void Core::on_time() noexcept {
     }
   };
   if (const auto* const current = config()) {
-    run(waiting_head, current->clients.head_timeout);
-    run(idle, current->clients.idle_timeout);
-    pools.retire(current->pool.idle_timeout, now);
+    run(waiting_head, head_wait());
+    run(idle, idle_wait());
+    pools.retire(current->pool, now);
   }
+  run(paced, Pace::kStep);
   run(lingering, kLingerTime);
   while (lingering_nodes.next(kLingerTime) <= now) lingering_nodes.first()->kill();
   bool emptying = false;

@@ -6,17 +6,24 @@
 // alone when that moves later.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "steelyard/base/rng.h"
+#include "steelyard/http/date.h"
+#include "steelyard/proxy/access_facts.h"
+#include "steelyard/proxy/address_counts.h"
 #include "steelyard/proxy/client_connection.h"
 #include "steelyard/proxy/exchange.h"
 #include "steelyard/proxy/generations.h"
 #include "steelyard/proxy/listening.h"
 #include "steelyard/proxy/node_connection.h"
 #include "steelyard/proxy/node_pool.h"
+#include "steelyard/proxy/overload.h"
+#include "steelyard/proxy/wait_room.h"
 #include "steelyard/proxy/worker.h"
 
 namespace steelyard::proxy {
@@ -45,7 +52,8 @@ class Core final : io::TimerEvents {
   void turn(base::TimePoint until);
   void add_listener(const io::Fd& socket, const base::Address& address);
   void remove_listener(const base::Address& address);
-  void drain(base::TimePoint idle_until, base::TimePoint limit);
+  void hand_over(const base::Address& address);
+  void drain(base::TimePoint idle_until, base::TimePoint limit, base::TimePoint accept_until);
   [[nodiscard]] bool finished() const noexcept { return finished_; }
 
   // Objects.
@@ -66,11 +74,33 @@ class Core final : io::TimerEvents {
 
   void listener_stopped(Listening& listening) noexcept;
   void let_clients_in() noexcept;
+  // The access log. An exchange tells its facts once, at its end; it keeps what they need only
+  // while `logging`.
+  [[nodiscard]] bool logging() const noexcept {
+    return options.access != nullptr && config() != nullptr && !config()->log.file.empty();
+  }
+  void log(const AccessFacts& facts) noexcept;
   void due_by(base::TimePoint when) noexcept;  // the clock must go off by then
   void urgent(model::NodeRef node) noexcept;
   [[nodiscard]] std::string_view next_request_id() noexcept;  // valid until the next call
+  [[nodiscard]] std::string_view date() noexcept;             // of now, for answers of our own
   [[nodiscard]] bool draining() const noexcept { return draining_; }
   [[nodiscard]] std::size_t client_limit() const noexcept;
+  // This worker's part of a limit of the process; at least 1.
+  [[nodiscard]] std::size_t share(std::uint32_t limit) const noexcept {
+    return std::max<std::size_t>(1, limit / std::max(1U, options.workers));
+  }
+  // May a connection of this address come in? `counted`: it must leave `addresses` at its end.
+  [[nodiscard]] bool admit(const base::Address& peer, bool& counted) noexcept;
+  [[nodiscard]] AddressCounts& addresses() noexcept { return *addresses_; }
+  // How the side that takes a body does, once it was sent to and `unsent` is left.
+  [[nodiscard]] Window::Taker taker(std::size_t unsent) const noexcept {
+    const bool quick = unsent == 0 && overload.stage() == Stage::kCalm;
+    return quick ? Window::Taker::kQuick : Window::Taker::kSlow;
+  }
+  // Time-outs of clients, as overload leaves them.
+  [[nodiscard]] base::Duration head_wait() const noexcept;
+  [[nodiscard]] base::Duration idle_wait() const noexcept;
   [[nodiscard]] const Config* config() const noexcept {
     return generations.current() == nullptr ? nullptr : generations.current()->config;
   }
@@ -86,11 +116,16 @@ class Core final : io::TimerEvents {
   std::uint64_t record_number = 0;
   Generations generations;
   pick::Cursors cursors;
+  request::States states;
   NodePools pools;
   DeferredQueue deferred;
+  WaitRoom wait_room;
+  Overload overload;
+  Window::Widened widened = 0;
 
   AllClients clients;
   Clients waiting_head;  // clients that owe us a head
+  Clients paced;         // clients that send a body, or let an answer wait
   Clients idle;          // keep-alive clients between requests
   Clients lingering;     // clients that are told everything
   Clients closing;       // clients to be closed after this turn, when their FIN is out
@@ -104,11 +139,16 @@ class Core final : io::TimerEvents {
   void close_idle_of(const Listening* listening) noexcept;  // null: of all
   void drop_listenings() noexcept;
   void expire_oldest() noexcept;
+  void stop_listening(base::TimePoint now) noexcept;
   void go_on_draining(base::TimePoint now) noexcept;
   void check_finished() noexcept;
+  void check_memory() noexcept;
+  void shed_largest() noexcept;
+  [[nodiscard]] base::Duration hurried(base::Duration wait) const noexcept;
   [[nodiscard]] base::TimePoint next_due() const noexcept;
 
   std::shared_ptr<http::Http1Pool> http1_;
+  std::shared_ptr<AddressCounts> addresses_;
   std::vector<std::unique_ptr<ClientConnection>> all_clients_;
   std::vector<std::unique_ptr<NodeConnection>> all_node_connections_;
   std::vector<std::unique_ptr<Exchange>> all_exchanges_;
@@ -122,8 +162,14 @@ class Core final : io::TimerEvents {
   base::TimePoint idle_until_{};
   base::TimePoint limit_{};
   base::TimePoint next_urgent_{};
+  base::TimePoint next_memory_{};
+  base::TimePoint next_shed_{};
   static constexpr std::size_t kIdPrefix = 16;
+  std::array<char, http::kDateSize> date_text_{};
+  std::chrono::sys_seconds date_of_{};
   std::array<char, 32> id_text_{};  // of the last request: random digits, then a count
+  bool full_ = false;               // nobody is let in because of the limit
+  base::TimePoint accept_until_{};  // while draining
   bool draining_ = false;
   bool told_ = false;  // the drain's limit has come
   bool finished_ = false;

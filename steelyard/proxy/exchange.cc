@@ -1,10 +1,11 @@
 #include "steelyard/proxy/exchange.h"
 
-#include <charconv>
-#include <cstring>
+#include <utility>
 
 #include "steelyard/http/rewrite.h"
 #include "steelyard/proxy/core.h"
+#include "steelyard/proxy/head_facts.h"
+#include "steelyard/proxy/refusal.h"
 
 namespace steelyard::proxy {
 
@@ -33,25 +34,25 @@ void Exchange::reset_facts(const http::Head& head) noexcept {
   facts_ = http::out_facts(head);
   idempotent_ = http::is_idempotent(head.method);
   old_client_ = head.version == http::Version::k10;
-  const http::Field* const te = head.find(http::FieldId::kTe);
-  takes_trailers_ = head.version == http::Version::k2 ||
-                    (te != nullptr && te->value.find("trailers") != std::string_view::npos);
-  owed_ = 0;
+  facts_.trailers = http::takes_trailers(head);
+  takes_trailers_ = head.version == http::Version::k2 || facts_.trailers;
+  client_address_ = client_->peer();
+  trusted_ = cut_ = false;
   body_seen_ = 0;
+  in_from_ = client_->used() - (head.raw == nullptr ? 0 : head.raw->size());
+  out_from_ = client_->written();
+  body_from_ = kNoBody;
+  detail_ = {};
   status_ = 0;
+  reason_ = Reason::kNone;
+  ruled_ = false;
+  // Until it is written anew for the nodes.
+  if (core_.logging() && head.raw != nullptr) head_ = head.raw->share();
+  hedged_ = request::Exchange::kAttempts;
   answer_ = Answer::kNone;
   request_ended_ = false;
   repeatable_ = true;
-}
-
-void Exchange::write_head(const http::Head& head) noexcept {
-  http::RequestEdits edits;
-  edits.peer_ip = client_->peer_ip();
-  edits.trust_forwarded = generation_->config->clients.trust_forwarded;
-  if (head.find(http::FieldId::kXRequestId) == nullptr) edits.request_id = core_.next_request_id();
-  auto slab = core_.reactor.slab(http::request_bound(head, edits));
-  const auto size = http::write_request(head, edits, slab.text());
-  head_ = std::move(slab).take(size);
+  tunnel_ = answer_ended_ = false;
 }
 
 void Exchange::begin(ClientConnection& client, http::StreamId stream,
@@ -65,35 +66,56 @@ void Exchange::begin(ClientConnection& client, http::StreamId stream,
   generation_ = listening.generation;
   if (generation_ == nullptr) return answer(Reason::kNoRoute);
   ++generation_->users;
-  if (head.method == http::Method::kConnect) return answer(Reason::kNotOffered);
   const auto& config = generation_->config->listeners[listening.place];
-  const auto at = config.router.match(head.authority, head.path);
-  if (!at) return answer(Reason::kNoRoute);
+  trusted_ =
+      generation_->config->clients.trust_forwarded || is_trusted(client_address_, config.trusted);
+  if (trusted_) client_address_ = client_behind(client_address_, head, config.trusted);
+  const HeadFacts facts(head, client_address_);
+  const auto at = config.router(core_.options.index)
+                      .match({head.authority, head.path, head.method_text}, facts);
+  const bool connect = head.method == http::Method::kConnect;
+  if (!at) return answer(connect ? Reason::kNotOffered : Reason::kNoRoute);
   const Route& route = config.routes[*at];
-  upstream_ = route.upstream;
-  write_head(head);
-  act(rules_.begin(route.policy, idempotent_, 0, place(), began_));
+  upstream_ = route.upstreams.front();
+  if (!route.split.empty()) {
+    upstream_ = route.upstreams[route.split.choose(route.split.source().key(facts), core_.rng)];
+  }
+  if (connect && !route.connect) return answer(Reason::kNotOffered);
+  facts_.upgrade = may_upgrade(route, head);
+  if (connect || facts_.upgrade) idempotent_ = false;  // no two nodes for one tunnel
+  const auto given = given_time(head);
+  write_head(head, route, given);
+  const request::Request request{.idempotent = idempotent_, .key = 0, .given = given};
+  ruled_ = true;
+  act(rules_.begin(route.policy, request, place(), began_));
 }
 
 request::Place Exchange::place() noexcept {
-  return {*core_.record->table, generation_->places[upstream_],
-          core_.cursors,        core_.slots,
-          core_.options.index,  core_.rng};
+  std::optional<std::uint32_t> upstream;
+  if (generation_ != nullptr) upstream = generation_->places[upstream_];
+  return {*core_.record->table, upstream,  core_.cursors, core_.slots,
+          core_.options.index,  core_.rng, core_.states};
 }
 
 void Exchange::act(const Step& step) noexcept {
+  if (step.denied) core_.metrics.denied.add(1);
   switch (step.kind) {
     case Step::Kind::kWait:
+      if (rules_.waiting() && !std::exchange(queued_, true)) core_.wait_room.entered();
       break;
     case Step::Kind::kTry:
       if (rules_.tries() > 1) core_.metrics.retries.add(1);
       if (step.fresh) core_.metrics.stale.add(1);
+      if (step.hedge) {
+        core_.metrics.hedges.add(1);
+        hedged_ = step.attempt;
+      }
       start(step);
       break;
     case Step::Kind::kAnswer:
       return answer(step.reason);
     case Step::Kind::kAbort:
-      return abort();
+      return abort(step.reason);
   }
   arm();
 }
@@ -102,8 +124,21 @@ void Exchange::start(const Step& step) noexcept {
   Attempt& attempt = attempts_[step.attempt];
   if (attempt.connection != nullptr) attempt.connection->cancel(attempt);
   attempt.reused = false;
-  attempt.owed = 0;
   core_.acquire(*step.node, step.fresh, rules_.policy().timeouts.connect, attempt);
+}
+
+bool Exchange::wake() noexcept {
+  const Step step = rules_.wake(place(), core_.reactor.now());
+  if (rules_.waiting()) return false;
+  leave_queue();
+  act(step);
+  return true;
+}
+
+void Exchange::leave_queue() noexcept {
+  if (!std::exchange(queued_, false)) return;
+  rules_.leave_queue();
+  core_.wait_room.left();
 }
 
 Attempt* Exchange::carrier() noexcept {
@@ -121,14 +156,15 @@ void Exchange::on_ready(Attempt& attempt) noexcept {
 
 void Exchange::hand_over(Attempt& attempt) noexcept {
   auto& codec = attempt.connection->codec();
-  http::OutHead head = {head_.share(), facts_.method, facts_.status, facts_.body, facts_.length};
+  http::OutHead head = {head_bytes(),  facts_.method,  facts_.status,  facts_.body,
+                        facts_.length, facts_.upgrade, facts_.trailers};
   codec.send_head(attempt.stream, std::move(head));
   store_.each([&](base::Buf bytes) { codec.send_body(attempt.stream, std::move(bytes)); });
   if (body_seen_ > 0 && repeatable_ && (!idempotent_ || store_.size() > kRepeat)) cannot_repeat();
   if (request_ended_) {
     send_request_end(attempt);
   } else {
-    ask_client();
+    ask_client(Window::Taker::kUnknown);
   }
 }
 
@@ -141,7 +177,7 @@ void Exchange::cannot_repeat() noexcept {
 void Exchange::on_request_body(base::Buf bytes) noexcept {
   const auto size = bytes.size();
   body_seen_ += size;
-  owed_ += size;
+  window_.passed(size);
   rules_.moved(core_.reactor.now());
   const auto expected = facts_.body == http::Body::kLength && facts_.length < BodyStore::kMost
                             ? static_cast<std::size_t>(facts_.length)
@@ -156,7 +192,7 @@ void Exchange::on_request_body(base::Buf bytes) noexcept {
     if (!keep || !store_.add(core_.reactor, bytes.bytes(), expected)) cannot_repeat();
   }
   to->connection->codec().send_body(to->stream, std::move(bytes));
-  ask_client();
+  ask_client(Window::Taker::kUnknown);
 }
 
 void Exchange::on_request_trailers(std::span<const http::Field> fields) noexcept {
@@ -167,7 +203,21 @@ void Exchange::on_request_trailers(std::span<const http::Field> fields) noexcept
 }
 
 void Exchange::on_request_end() noexcept {
+  if (tunnel_) {
+    request_ended_ = true;
+    if (Attempt* const to = carrier()) {
+      NodeConnection& connection = *to->connection;
+      const auto stream = to->stream;
+      if (answer_ended_) {  // nothing is left of it: what is still to be sent goes out in peace
+        rules_.finished(to->index);
+        connection.forget(*to);
+      }
+      connection.codec().send_end(stream);
+    }
+    return end_tunnel_half();
+  }
   request_ended_ = true;
+  rules_.whole();
   rules_.moved(core_.reactor.now());
   if (Attempt* const to = carrier()) send_request_end(*to);
   arm();
@@ -185,162 +235,33 @@ void Exchange::send_request_end(Attempt& attempt) noexcept {
 }
 
 // The client may send more once the node has taken what it sent.
-void Exchange::ask_client() noexcept {
-  if (owed_ == 0) return;
+void Exchange::ask_client(Window::Taker node) noexcept {
+  if (!window_.owes()) return;
   Attempt* const to = carrier();
   if (to == nullptr || !to->connection->writable(to->stream)) return;
-  client_->codec().grant(stream_, std::exchange(owed_, 0));
+  client_->codec().grant(stream_, window_.give_back(node, core_.widened));
 }
 
-void Exchange::on_node_writable() noexcept { ask_client(); }
+void Exchange::on_node_writable() noexcept {
+  const Attempt* const to = carrier();
+  if (to != nullptr) ask_client(core_.taker(to->connection->unsent()));
+}
 
-void Exchange::on_client_gone() noexcept {
-  if (answer_ == Answer::kNone || answer_ == Answer::kInterim) core_.metrics.answers[0].add(1);
+void Exchange::on_client_gone(const http::Reset& reset, Reason lost) noexcept {
+  const bool broken = reset.why == http::Why::kProtocol || reset.why == http::Why::kLimit;
+  reason_ = reset.told > 0 || broken ? reason_of(reset) : lost;
+  detail_ = reset.text;
+  cut_ = reset.told == 0;
+  if (reset.told > 0) {
+    status_ = reset.status;
+    body_from_ = client_->written() - reset.told_body;
+    core_.metrics.own_answers[static_cast<std::size_t>(reason_)].add(1);
+  }
+  if (answer_ == Answer::kNone || answer_ == Answer::kInterim) {
+    core_.metrics.answers[cut_ ? 0 : WorkerMetrics::class_of(reset.status)].add(1);
+  }
   for (Attempt& attempt : attempts_) cancel(attempt);
   finish();
-}
-
-// --- the answer
-
-void Exchange::on_head(Attempt& attempt, const http::Head& head) noexcept {
-  if (head.is_interim()) {
-    if (head.status == 101) {  // no upgrade was asked for: Upgrade is never passed on
-      attempt.connection->cancel(attempt);
-      on_failed(attempt, {base::Code::kProtocol, base::Origin::kNode, false, {}}, true);
-      return;
-    }
-    rules_.moved(core_.reactor.now());
-    if (old_client_) return;
-    // Not tried again from here on; but the final answer is still to come, and may be one of ours.
-    if (repeatable_) cannot_repeat();
-    forward_head(head);
-    answer_ = Answer::kInterim;
-    return;
-  }
-  if (const auto loser = rules_.head(attempt.index, head.status, core_.reactor.now())) {
-    cancel(attempts_[*loser]);
-  }
-  rules_.answered();
-  status_ = head.status;
-  core_.metrics.answers[static_cast<std::size_t>(status_ / 100) % 6].add(1);
-  head_ = {};
-  if (repeatable_) cannot_repeat();
-  forward_head(head);
-  answer_ = Answer::kHead;
-  arm();
-}
-
-void Exchange::forward_head(const http::Head& head) noexcept {
-  http::OutHead out = http::out_facts(head);
-  if (head.clean && head.raw != nullptr) {
-    out.bytes = head.raw->share();
-  } else {
-    auto slab = core_.reactor.slab(http::response_bound(head));
-    const auto size = http::write_response(head, slab.text());
-    out.bytes = std::move(slab).take(size);
-  }
-  if (client_->leaving()) client_->codec().drain();
-  client_->codec().send_head(stream_, std::move(out));
-}
-
-void Exchange::on_body(Attempt& attempt, base::Buf bytes) noexcept {
-  attempt.owed += bytes.size();
-  rules_.moved(core_.reactor.now());
-  client_->codec().send_body(stream_, std::move(bytes));
-  ask_node(attempt);
-}
-
-void Exchange::ask_node(Attempt& attempt) noexcept {
-  if (attempt.owed == 0 || !client_->writable(stream_)) return;
-  attempt.connection->codec().grant(attempt.stream, std::exchange(attempt.owed, 0));
-}
-
-void Exchange::on_client_writable() noexcept {
-  for (Attempt& attempt : attempts_) ask_node(attempt);
-}
-
-void Exchange::on_trailers(Attempt& /*attempt*/, std::span<const http::Field> fields) noexcept {
-  if (takes_trailers_) client_->codec().send_trailers(stream_, fields);
-}
-
-void Exchange::on_end(Attempt& attempt) noexcept {
-  rules_.finished(attempt.index);
-  if (request_ended_) {
-    attempt.connection->forget(attempt);
-  } else {
-    attempt.connection->cancel(attempt);  // the rest of the request is not wanted
-  }
-  answer_ = Answer::kEnded;
-  client_->codec().send_end(stream_);
-  core_.metrics.duration.add(core_.reactor.now() - began_);
-  finish();
-}
-
-void Exchange::on_failed(Attempt& attempt, const base::Error& error, bool begun) noexcept {
-  const auto where = begun            ? request::Broke::kInAnswer
-                     : attempt.reused ? request::Broke::kReused
-                                      : request::Broke::kFresh;
-  const Step step = rules_.failed(attempt.index, error, where, place(), core_.reactor.now());
-  if (step.urgent) core_.urgent(rules_.node(attempt.index));
-  act(step);
-}
-
-// --- ends
-
-// One of our own: a line of text that says why.
-void Exchange::answer(Reason reason) noexcept {
-  for (Attempt& attempt : attempts_) cancel(attempt);
-  const auto why = request::describe(reason);
-  const bool with_text = facts_.method != http::Method::kHead;
-  const std::size_t length = 4 + why.sentence.size() + 1;
-  auto slab = core_.reactor.slab(http::kAnswerBound + length);
-  char* const text = slab.text();
-  const auto size = http::write_answer_head(why.status, "text/plain", length, text);
-  char* at = std::to_chars(text + size, text + size + 3, why.status).ptr;
-  *at++ = ' ';
-  std::memcpy(at, why.sentence.data(), why.sentence.size());
-  at[why.sentence.size()] = '\n';
-  const base::Buf whole = std::move(slab).take(size + length);
-  http::OutHead out;
-  out.bytes = whole.share(0, size);
-  out.status = why.status;
-  out.body = http::Body::kLength;
-  out.length = length;
-  auto& codec = client_->codec();
-  if (client_->leaving()) codec.drain();
-  codec.send_head(stream_, std::move(out));
-  if (with_text) codec.send_body(stream_, whole.share(size, length));
-  codec.send_end(stream_);
-  core_.metrics.answers[why.status / 100U].add(1);
-  core_.metrics.own_answers[static_cast<std::size_t>(reason)].add(1);
-  finish();
-}
-
-void Exchange::abort() noexcept {
-  for (Attempt& attempt : attempts_) cancel(attempt);
-  core_.metrics.aborted.add(1);
-  client_->abort(stream_);
-  finish();
-}
-
-void Exchange::cancel(Attempt& attempt) noexcept {
-  if (rules_.running(attempt.index)) rules_.give_up(attempt.index);
-  if (attempt.connection != nullptr) attempt.connection->cancel(attempt);
-}
-
-void Exchange::expire() noexcept { answer_ == Answer::kHead ? abort() : answer(Reason::kOurLimit); }
-
-void Exchange::finish() noexcept {
-  head_ = {};
-  store_.clear();
-  trailers_.reset();
-  if (generation_ != nullptr) --generation_->users;
-  generation_ = nullptr;
-  client_->over(*this);
-  client_ = nullptr;
-  --core_.live_exchanges;
-  core_.metrics.exchanges.set(core_.live_exchanges);
-  core_.free(*this);
 }
 
 // --- time
@@ -360,12 +281,14 @@ void Exchange::on_time() noexcept {
   if (client_ == nullptr) return;
   const auto now = core_.reactor.now();
   if (now >= rules_.deadline()) {
+    const bool silent = stall() == request::Stall::kNode;
     const Step step = rules_.on_time(stall(), place(), now);
+    if (!rules_.waiting()) leave_queue();
+    core_.wait_room.look();
     if (step.urgent) core_.urgent(rules_.node(0));
     for (Attempt& attempt : attempts_) {
-      if (attempt.connection != nullptr && !rules_.running(attempt.index)) {
-        attempt.connection->cancel(attempt);
-      }
+      if (attempt.connection == nullptr || rules_.running(attempt.index)) continue;
+      silent ? attempt.connection->silent(attempt) : attempt.connection->cancel(attempt);
     }
     act(step);
   }
@@ -379,7 +302,8 @@ request::Stall Exchange::stall() const noexcept {
   }
   bool ready = false;
   for (const Attempt& attempt : attempts_) ready = ready || attempt.ready();
-  return ready && !request_ended_ && owed_ == 0 ? request::Stall::kClient : request::Stall::kNode;
+  return ready && !request_ended_ && !window_.owes() ? request::Stall::kClient
+                                                     : request::Stall::kNode;
 }
 
 }  // namespace steelyard::proxy

@@ -1,5 +1,7 @@
 #include "steelyard/proxy/listening.h"
 
+#include <limits>
+
 #include "steelyard/io/socket.h"
 #include "steelyard/proxy/core.h"
 
@@ -7,6 +9,8 @@ namespace steelyard::proxy {
 
 Listening::Listening(Core& core, const io::Fd& socket, const base::Address& address)
     : core_(core), socket_(socket), address_(address) {
+  // Whoever had the socket before may have ended while it drained.
+  (void)io::resume_new_connections(socket);
   listener_ = core.reactor.listen(socket, *this);
 }
 
@@ -16,12 +20,24 @@ void Listening::give(unsigned credit) noexcept {
   listener_->grant(credit);
 }
 
+std::size_t Listening::most() const noexcept {
+  const auto limit =
+      generation == nullptr ? 0U : generation->config->listeners[place].max_connections;
+  return limit == 0 ? std::numeric_limits<std::size_t>::max() : core_.share(limit);
+}
+
 void Listening::stop() noexcept {
   if (state_ != State::kOpen) return;
   state_ = State::kEmptying;
   // Where the kernel cannot do it (and in simulation) new connections come until the queue was seen
   // empty.
   (void)io::stop_new_connections(socket_);
+}
+
+void Listening::hand_over() noexcept {
+  if (state_ != State::kOpen) return;
+  state_ = State::kStopping;
+  listener_->stop();
 }
 
 void Listening::check_queue() noexcept {
@@ -35,7 +51,13 @@ void Listening::check_queue() noexcept {
 
 void Listening::on_accept(io::Fd socket, const base::Address& peer) noexcept {
   if (given_ > 0) --given_;
-  core_.new_client().adopt(std::move(socket), peer, *this);
+  bool counted = false;
+  if (core_.admit(peer, counted)) {
+    core_.new_client().adopt(std::move(socket), peer, counted, *this);
+  } else {
+    core_.metrics.address_refused.add(1);
+    socket.reset();
+  }
   core_.let_clients_in();
   core_.deferred.settle();
 }

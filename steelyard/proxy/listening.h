@@ -23,8 +23,10 @@ class Listening final : io::AcceptEvents {
 
   void give(unsigned credit) noexcept;  // room for so many more
   void stop() noexcept;
+  void hand_over() noexcept;    // another process accepts from the same queue
   void check_queue() noexcept;  // while stopping: on each beat of the worker's clock
 
+  [[nodiscard]] std::size_t most() const noexcept;  // connections of this worker's socket
   [[nodiscard]] unsigned given() const noexcept { return given_; }  // credit not yet used
   [[nodiscard]] bool open() const noexcept { return state_ == State::kOpen; }
   [[nodiscard]] bool emptying() const noexcept { return state_ == State::kEmptying; }
@@ -36,6 +38,7 @@ class Listening final : io::AcceptEvents {
   std::size_t place = 0;  // in that Config's listeners
   bool removed = false;   // the current Config has it no more
   std::size_t connections = 0;
+  bool full = false;  // it let nobody in because of its limit
 
  private:
   enum class State : std::uint8_t { kOpen, kEmptying, kStopping, kStopped };

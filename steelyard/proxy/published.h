@@ -19,31 +19,52 @@
 #include "steelyard/pick/table.h"
 #include "steelyard/proxy/options.h"
 #include "steelyard/request/exchange.h"
+#include "steelyard/request/network.h"
 #include "steelyard/request/router.h"
+#include "steelyard/request/split.h"
 
 namespace steelyard::proxy {
 
 struct Route {
   request::Policy policy;
-  std::uint32_t upstream = 0;  // place in Config::upstreams
+  std::vector<std::uint32_t> upstreams;  // places in Config::upstreams: one, or one a part of split
+  request::Split split;
+  std::vector<std::string> upgrades;  // protocols that may be changed to
+  bool connect = false;
+  std::optional<request::TraceOptions> trace;
 };
 
 struct ListenerConfig {
   base::Address address;
-  request::Router router;
-  std::vector<Route> routes;  // in the router's numbering
+  std::string host;  // `address` as text: Host of requests that name none
+  std::uint32_t max_connections = 0;
+  std::vector<request::Router> routers;  // one, or one a worker: see `router`
+  std::vector<Route> routes;             // in the routers' numbering
+  std::vector<request::Network> trusted;
+
+  // A worker's own where there are regular expressions: the engine locks what it learns of one.
+  [[nodiscard]] const request::Router& router(std::uint32_t worker) const noexcept {
+    return routers[worker < routers.size() ? worker : 0];
+  }
 };
 
 struct Config {
   std::uint64_t number = 0;
-  std::vector<std::string> upstreams;  // those that routes lead to, each once
+  std::vector<std::string> upstreams;         // those that routes lead to, each once
+  std::vector<request::UpstreamRules> rules;  // of `upstreams`
   std::vector<ListenerConfig> listeners;
   ClientOptions clients;
   PoolOptions pool;
+  OverloadOptions overload;
+  LogOptions log;
+  bool log_answer_heads = false;  // its format wants fields of them
 
-  // `number` must be greater than that of every Config before.
+  // `number` must be greater than that of every Config before. `rules`: by upstream; those not
+  // named go by the defaults. `workers`: how many will use it.
   static std::shared_ptr<const Config> make(std::uint64_t number, const Options& options,
-                                            const std::vector<ListenerOptions>& listeners);
+                                            const std::vector<ListenerOptions>& listeners,
+                                            const schema::Map<request::UpstreamRules>& rules = {},
+                                            std::uint32_t workers = 1);
 };
 
 struct Record {

@@ -18,14 +18,18 @@ void Worker::add_listener(const io::Fd& socket, const base::Address& address) {
 
 void Worker::remove_listener(const base::Address& address) { core_->remove_listener(address); }
 
-void Worker::drain(base::TimePoint idle_until, base::TimePoint limit) {
-  core_->drain(idle_until, limit);
+void Worker::hand_over(const base::Address& address) { core_->hand_over(address); }
+
+void Worker::drain(base::TimePoint idle_until, base::TimePoint limit,
+                   base::TimePoint accept_until) {
+  core_->drain(idle_until, limit, accept_until);
 }
 
 bool Worker::draining() const noexcept { return core_->draining(); }
 bool Worker::finished() const noexcept { return core_->finished(); }
 std::size_t Worker::connections() const noexcept { return core_->clients.size(); }
 std::size_t Worker::exchanges() const noexcept { return core_->live_exchanges; }
+std::size_t Worker::widened() const noexcept { return core_->widened; }
 const WorkerMetrics& Worker::metrics() const noexcept { return core_->metrics; }
 
 }  // namespace steelyard::proxy

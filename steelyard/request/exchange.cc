@@ -1,3 +1,4 @@
+// Picking, starting, counting and ending; what is tried again is in retry.cc, time in deadlines.cc.
 #include "steelyard/request/exchange.h"
 
 #include <algorithm>
@@ -8,80 +9,148 @@ namespace steelyard::request {
 using base::Code;
 using base::TimePoint;
 
-Step Exchange::begin(const Policy& policy, bool idempotent, std::uint64_t key, const Place& place,
+Step Exchange::begin(const Policy& policy, const Request& request, const Place& place,
                      TimePoint now) noexcept {
-  assert(!running(0) && !running(1));
+  assert(!running(0) && !running(1) && !waiting());
   policy_ = &policy;
-  key_ = key;
+  key_ = request.key;
   began_ = moved_ = now;
   tried_count_ = tries_ = moves_ = resends_ = 0;
-  idempotent_ = idempotent;
+  idempotent_ = request.idempotent;
   replayable_ = true;
-  answered_ = stale_ = false;
+  whole_ = answered_ = patient_ = stale_ = false;
+  reason_ = Reason::kNone;
   forgiven_.reset();
-  return pick(place, now, Reason::kNone);
+  end_by_ = TimePoint::max();
+  if (policy.timeouts.total) end_by_ = now + *policy.timeouts.total;
+  if (request.given) end_by_ = std::min(end_by_, now + *request.given);
+  if (!place.upstream) return close(Reason::kNoUpstream);
+  if (now >= end_by_) return close(Reason::kTotalTimeout);
+  place.states.at(*place.upstream).budget.request(now);
+  set_times(place, now);
+  return first(place, now);
 }
 
-// Asks the picker until a reservation holds. `forgive`: a place in `tried_` that may be picked
-// again.
-std::optional<pick::Index> Exchange::choose(const Place& place, std::optional<std::uint8_t> forgive,
-                                            model::InFlight& token, bool& busy) const noexcept {
-  std::array<model::NodeRef, kTried> tried;
-  std::size_t count = 0;
-  for (std::uint8_t i = 0; i < tried_count_; ++i) {
-    if (i != forgive) tried[count++] = tried_[i];
+// The times that follow from what the upstream has shown.
+void Exchange::set_times(const Place& place, TimePoint now) noexcept {
+  constexpr base::Duration kLeastHead = std::chrono::milliseconds(50);  // guess: above scheduling
+  const auto& policy = *policy_;
+  head_limit_ = policy.timeouts.head;
+  hedge_after_ = base::Duration::zero();
+  const bool measured = policy.timeouts.head_factor || (policy.hedge && !policy.hedge->after);
+  if (policy.hedge && policy.hedge->after) hedge_after_ = *policy.hedge->after;
+  if (!measured) return;
+  const auto& seen = place.states.at(*place.upstream).latency.quantiles(now);
+  if (!seen) return;
+  if (policy.timeouts.head_factor) {
+    const auto derived =
+        base::from_seconds(*policy.timeouts.head_factor * base::seconds(seen->p99));
+    head_limit_ = std::min(head_limit_, std::max(kLeastHead, derived));
   }
+  if (policy.hedge && !policy.hedge->after) {
+    hedge_after_ = std::max(policy.hedge->least, seen->p95);
+  }
+}
+
+// The first attempt; or a place in the queue; or an answer that says why not.
+Step Exchange::first(const Place& place, TimePoint now) noexcept {
+  UpstreamState& state = place.states.at(*place.upstream);
+  const QueueOptions& queue = state.rules.queue;
+  Chosen chosen;
+  if (waiting() || state.queue.empty()) chosen = choose(place, std::nullopt, now);
+  if (chosen.at) {
+    const Picked how = waiting() ? Picked::kQueued : Picked::kFirst;
+    leave();
+    return start(place, std::move(chosen), how, now);
+  }
+  const auto& upstream = place.table.model->upstreams[*place.upstream];
+  const bool busy =
+      chosen.busy || std::any_of(upstream.nodes.begin(), upstream.nodes.end(), [&](const auto& n) {
+        return model::in_rotation(n.eligibility, upstream.panic);
+      });
+  if (!busy) {
+    leave();
+    return close(Reason::kNoNode);
+  }
+  if (waiting()) return {};
+  if (queue.size == 0) return close(Reason::kAllBusy);
+  if (state.queue.size() >= queue.size) return close(Reason::kQueueFull);
+  wait_until_ = now + queue.timeout;
+  state.queue.push(*this);
+  return {};
+}
+
+Step Exchange::wake(const Place& place, TimePoint now) noexcept {
+  assert(waiting());
+  if (place.upstream) return first(place, now);
+  leave();
+  return close(Reason::kNoUpstream);
+}
+
+// Asks the picker until a reservation holds. `without`: its first `count` are not to be picked; the
+// rest is room.
+Exchange::Chosen Exchange::choose_among(const Place& place, std::span<model::NodeRef> without,
+                                        std::size_t count) const noexcept {
+  Chosen out;
   const auto upstream = *place.upstream;
   const auto& nodes = place.table.model->upstreams[upstream].nodes;
   for (;;) {
-    const pick::Input input{place.slots, std::span(tried.data(), count), key_};
+    const pick::Input input{place.slots, without.first(count), key_};
     const auto at = place.cursors.pick(place.table, upstream, input, place.rng);
-    if (!at) return std::nullopt;
+    if (!at) return out;
     if (auto taken = model::InFlight::acquire(place.slots.line(nodes[*at].ref))) {
-      token = std::move(*taken);
-      return at;
+      out.token = std::move(*taken);
+      out.at = at;
+      return out;
     }
-    busy = true;  // another worker took the last permit between the look and the reservation
-    if (count == kTried) return std::nullopt;
-    tried[count++] = nodes[*at].ref;
+    out.busy = true;  // another worker took the last permit between the look and the reservation
+    if (count == without.size()) return out;
+    without[count++] = nodes[*at].ref;
   }
 }
 
-Step Exchange::pick(const Place& place, TimePoint now, Reason otherwise) noexcept {
-  if (!place.upstream) return close(Reason::kNoUpstream);
-  if (policy_->timeouts.total && now >= began_ + *policy_->timeouts.total) {
-    return close(Reason::kTotalTimeout);
+// `forgive`: a place in `tried_` that may be picked again. A first attempt goes to a node that
+// asked for rest where there is no other.
+Exchange::Chosen Exchange::choose(const Place& place, std::optional<std::uint8_t> forgive,
+                                  TimePoint now) const noexcept {
+  constexpr std::size_t kRoom = 16;
+  std::array<model::NodeRef, kTried + Rests::kMost + kRoom> without;
+  std::size_t count = 0;
+  for (std::uint8_t i = 0; i < tried_count_; ++i) {
+    if (i != forgive) without[count++] = tried_[i];
   }
-  model::InFlight token;
-  bool busy = false;
-  auto at = choose(place, std::nullopt, token, busy);
-  if (!at && forgiven_) {
-    at = choose(place, forgiven_, token, busy);
-    forgiven_.reset();
-  }
-  if (at) return start(place, *at, std::move(token), now);
-  if (otherwise != Reason::kNone) return close(otherwise);
+  Rests& rests = place.states.at(*place.upstream).rests;
+  if (rests.empty()) return choose_among(place, without, count);
+  const auto resting = rests.copy(std::span(without).subspan(count, Rests::kMost), now);
+  Chosen chosen = choose_among(place, without, count + resting);
+  if (chosen.at || tries_ > 0 || resting == 0) return chosen;
+  return choose_among(place, without, count);
+}
+
+Step Exchange::start(const Place& place, Chosen chosen, Picked how, TimePoint now) noexcept {
   const auto& upstream = place.table.model->upstreams[*place.upstream];
-  busy = busy || std::any_of(upstream.nodes.begin(), upstream.nodes.end(), [&](const auto& node) {
-           return model::in_rotation(node.eligibility, upstream.panic);
-         });
-  return close(busy ? Reason::kAllBusy : Reason::kNoNode);
-}
-
-Step Exchange::start(const Place& place, pick::Index at, model::InFlight token,
-                     TimePoint now) noexcept {
-  const auto& node = place.table.model->upstreams[*place.upstream].nodes[at];
+  const auto& node = upstream.nodes[*chosen.at];
   const unsigned which = running(0) ? 1 : 0;
   assert(!running(which));
   Attempt& attempt = attempts_[which];
   attempt.state = State::kConnecting;
+  attempt.picked = how;
+  attempt.panic = upstream.panic;
   attempt.status = 0;
+  attempt.at = *chosen.at;
   attempt.node = node.ref;
   attempt.began = moved_ = now;
-  attempt.token = std::move(token);
+  attempt.connect.reset();
+  attempt.head.reset();
+  last_ = static_cast<std::uint8_t>(which);
+  attempt.token = std::move(chosen.token);
   attempt.cells = &place.slots.cells(node.ref, place.worker);
   attempt.cells->attempts.add(1);
-  if (tried_count_ < kTried) tried_[tried_count_++] = node.ref;
+  attempt.turn = tried_count_;
+  if (tried_count_ < kTried) {
+    answered_with_[tried_count_] = 0;
+    tried_[tried_count_++] = node.ref;
+  }
   ++tries_;
   Step step;
   step.kind = Step::Kind::kTry;
@@ -93,7 +162,10 @@ Step Exchange::start(const Place& place, pick::Index at, model::InFlight token,
 
 void Exchange::connected(unsigned which, TimePoint now) noexcept {
   Attempt& attempt = attempts_[which];
-  if (attempt.state == State::kConnecting) attempt.state = State::kSending;
+  if (attempt.state == State::kConnecting) {
+    attempt.state = State::kSending;
+    attempt.connect = now - attempt.began;
+  }
   moved_ = now;
 }
 
@@ -104,18 +176,35 @@ void Exchange::sent(unsigned which, TimePoint now) noexcept {
   attempt.sent = moved_ = now;
 }
 
-std::optional<unsigned> Exchange::head(unsigned which, unsigned status, TimePoint now) noexcept {
-  Attempt& attempt = attempts_[which];
-  assert(attempt.state != State::kFree);
-  // An answer that came before the end of the request says nothing about how long the node takes.
-  if (attempt.state == State::kWaiting && status < 500) {
-    attempt.cells->head_latency.add(now - attempt.sent);
+void Exchange::tunnel(unsigned which, base::Duration idle) noexcept {
+  attempts_[which].state = State::kTunnel;
+  tunnel_idle_ = idle;
+  end_by_ = TimePoint::max();
+  policy_ = nullptr;
+}
+
+Summary Exchange::summary() const noexcept {
+  Summary out;
+  out.tries = tries_;
+  out.reason = reason_;
+  if (tries_ == 0) return out;
+  const Attempt& attempt = attempts_[last_];
+  out.node = attempt.node;
+  out.node_status = attempt.status;
+  out.connect = attempt.connect;
+  out.head = attempt.head;
+  out.picked = attempt.picked;
+  out.panic = attempt.panic;
+  out.began = attempt.began;
+  for (std::size_t i = 0; i < tried_count_; ++i) {
+    if (i == attempt.turn) continue;
+    if (out.earlier_count == Summary::kEarlier) {
+      std::move(out.earlier.begin() + 1, out.earlier.end(), out.earlier.begin());
+      --out.earlier_count;
+    }
+    out.earlier[out.earlier_count++] = {tried_[i], answered_with_[i]};
   }
-  attempt.state = State::kAnswering;
-  attempt.status = static_cast<std::uint16_t>(status);
-  moved_ = now;
-  const unsigned other = 1 - which;
-  return running(other) ? std::optional(other) : std::nullopt;
+  return out;
 }
 
 void Exchange::finished(unsigned which) noexcept {
@@ -127,7 +216,9 @@ void Exchange::finished(unsigned which) noexcept {
 void Exchange::give_up(unsigned which) noexcept {
   Attempt& attempt = attempts_[which];
   if (attempt.state == State::kFree) return;
-  if (attempt.state != State::kAnswering) return end(attempt, Outcome::kUncounted);
+  if (attempt.state != State::kAnswering && attempt.state != State::kTunnel) {
+    return end(attempt, Outcome::kUncounted);
+  }
   end(attempt, attempt.status < 500 ? Outcome::kSuccess : Outcome::kFailure);
 }
 
@@ -159,116 +250,8 @@ void Exchange::end(Attempt& attempt, Outcome outcome) noexcept {
 Step Exchange::close(Reason reason) noexcept {
   Step step;
   step.kind = answered_ ? Step::Kind::kAbort : Step::Kind::kAnswer;
-  step.reason = reason;
+  step.reason = reason_ = reason;
   return step;
-}
-
-Step Exchange::failed(unsigned which, const base::Error& error, Broke where, const Place& place,
-                      TimePoint now) noexcept {
-  Attempt& attempt = attempts_[which];
-  assert(attempt.state != State::kFree);
-  const bool connecting = attempt.state == State::kConnecting;
-  const bool theirs = error.origin == base::Origin::kNode;
-  const bool unsent = error.retry_safe;
-  const bool begun = where == Broke::kInAnswer || attempt.state == State::kAnswering;
-  const bool limit = theirs && !connecting && error.code == Code::kLimit;
-  const bool stale = where == Broke::kReused && !connecting && !answered_ && !begun;
-  Reason reason = Reason::kBroken;
-  if (connecting) {
-    reason = error.code == Code::kTimeout ? Reason::kConnectTimeout : Reason::kConnectFailed;
-  } else if (error.code == Code::kProtocol || error.code == Code::kLimit) {
-    reason = Reason::kBadAnswer;
-  } else if (error.code == Code::kTimeout) {
-    reason = Reason::kHeadTimeout;
-  }
-  if (!theirs) {
-    reason = Reason::kOurLimit;
-    end(attempt, Outcome::kUncounted);
-  } else if (stale || limit) {
-    end(attempt, Outcome::kUncounted);
-  } else {
-    count_failure(attempt, error.code);
-  }
-
-  const bool urgent = theirs && !stale && !limit;
-  const unsigned other = 1 - which;
-  Step step;
-  if (running(other)) {  // the hedge goes on
-    step.urgent = urgent;
-    return step;
-  }
-  const std::uint32_t budget = policy_->retry.attempts;
-  const bool may = theirs && !answered_ && !begun && replayable_ && (unsent || idempotent_);
-  if (may && stale && !stale_ && resends_ < std::max(1U, budget)) {
-    stale_ = true;
-    ++resends_;
-    forgiven_ = static_cast<std::uint8_t>(tried_count_ - 1);
-    step = pick(place, now, reason);
-  } else if (may && !stale && (unsent ? moves_ : resends_) < budget) {
-    ++(unsent ? moves_ : resends_);
-    step = pick(place, now, reason);
-  } else {
-    step = close(reason);
-  }
-  step.urgent = urgent;
-  return step;
-}
-
-TimePoint Exchange::deadline_of(const Attempt& attempt) const noexcept {
-  const auto& timeouts = policy_->timeouts;
-  switch (attempt.state) {
-    case State::kConnecting:
-      return attempt.began + timeouts.connect;
-    case State::kWaiting:
-      return attempt.sent + timeouts.head;
-    case State::kSending:
-    case State::kAnswering:
-      return moved_ + timeouts.idle;
-    case State::kFree:
-      break;
-  }
-  return TimePoint::max();
-}
-
-TimePoint Exchange::deadline() const noexcept {
-  auto at = std::min(deadline_of(attempts_[0]), deadline_of(attempts_[1]));
-  if (policy_->timeouts.total && (running(0) || running(1))) {
-    at = std::min(at, began_ + *policy_->timeouts.total);
-  }
-  return at;
-}
-
-Step Exchange::on_time(Stall stall, const Place& place, TimePoint now) noexcept {
-  if (now < deadline()) return {};
-  if (policy_->timeouts.total && now >= began_ + *policy_->timeouts.total) {
-    for (auto& attempt : attempts_) {
-      if (attempt.state == State::kFree) continue;
-      stall == Stall::kNode ? count_failure(attempt, Code::kTimeout)
-                            : end(attempt, Outcome::kUncounted);
-    }
-    Step step = close(Reason::kTotalTimeout);
-    step.urgent = stall == Stall::kNode;
-    return step;
-  }
-  for (unsigned which = 0; which < kAttempts; ++which) {
-    Attempt& attempt = attempts_[which];
-    if (attempt.state == State::kFree || now < deadline_of(attempt)) continue;
-    if (attempt.state == State::kConnecting) {
-      const base::Error error{Code::kTimeout, base::Origin::kNode, true, {}};
-      return failed(which, error, Broke::kFresh, place, now);
-    }
-    const bool waiting = attempt.state == State::kWaiting;
-    if (!waiting && stall == Stall::kClient) {
-      give_up(which);
-      return close(Reason::kClientTimeout);
-    }
-    count_failure(attempt, Code::kTimeout);
-    Step step =
-        running(1 - which) ? Step{} : close(waiting ? Reason::kHeadTimeout : Reason::kIdleTimeout);
-    step.urgent = true;
-    return step;
-  }
-  return {};
 }
 
 }  // namespace steelyard::request

@@ -1,5 +1,5 @@
-// Why an exchange got an answer of ours, or none: the status it stands for, its one word for
-// metrics and the sentence that the client reads.
+// Why a request got an answer of ours, or none: the status it stands for, its one word for metrics
+// and the access log, and the sentence that the client reads.
 #pragma once
 
 #include <array>
@@ -25,13 +25,22 @@ enum class Reason : std::uint8_t {
   kHeadTimeout,
   kIdleTimeout,
   kTotalTimeout,
+  kQueueFull,
+  kQueueTimeout,
+  kLineTooLong,
+  kHeadTooLarge,
+  kBodyTooLarge,
+  kOverload,
+  kAnswerTooLarge,
+  kClientGone,  // the last: no answer of ours has it
 };
-inline constexpr std::size_t kReasons = 16;
+inline constexpr std::size_t kReasons = 24;
 
 struct ReasonText {
   std::uint16_t status;
   std::string_view word;
   std::string_view sentence;
+  std::uint16_t retry_after = 0;  // seconds, told to the client; 0: nothing is told
 };
 
 [[nodiscard]] constexpr ReasonText describe(Reason reason) noexcept {
@@ -42,9 +51,9 @@ struct ReasonText {
       {404, "no_route", "no route matches this host and path"},
       {501, "not_offered", "tunnels are not offered"},
       {503, "no_upstream", "the upstream no longer exists"},
-      {503, "no_node", "no usable node in the upstream"},
-      {503, "all_busy", "every usable node is at its limit"},
-      {503, "our_limit", "the balancer is at one of its own limits"},
+      {503, "no_node", "no usable node in the upstream", 2},
+      {503, "all_busy", "every usable node is at its limit", 1},
+      {503, "our_limit", "the balancer is at one of its own limits", 1},
       {502, "connect_failed", "no connection to the node"},
       {504, "connect_timeout", "connecting to the node took too long"},
       {502, "broken", "the node closed the connection before it answered"},
@@ -52,6 +61,14 @@ struct ReasonText {
       {504, "head_timeout", "the node did not answer in time"},
       {504, "idle_timeout", "the node stopped in the middle"},
       {504, "total_timeout", "the time for the whole exchange is over"},
+      {503, "queue_full", "every usable node is at its limit, and enough wait already", 1},
+      {503, "queue_timeout", "every usable node stayed at its limit", 1},
+      {414, "line_too_long", "the request line is too long"},
+      {431, "head_too_large", "the head of the request is too large"},
+      {413, "body_too_large", "the body of the request is too large"},
+      {503, "overload", "the balancer is at one of its own limits", 1},
+      {502, "answer_too_large", "the head of the node's answer is too large"},
+      {499, "client_gone", "the client left before the end"},
   }};
   return texts[static_cast<std::size_t>(reason)];
 }

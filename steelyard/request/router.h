@@ -1,16 +1,21 @@
-// Router: which route a request takes, by host and path. Immutable; built with a Config.
+// Router: which route a request takes. Immutable; built with a Config.
 //
-// Host: exact beats `*.suffix` (the longer suffix first; it needs at least one more label) beats
-// any; without regard to case, port and a trailing dot. Path: the longest prefix on segment
-// boundaries, query left out; `/api/` is `/api`. A host whose routes match no path hands over to
-// the next less exact host. Of two routes with the same host and path the first wins (the
-// configuration refuses them). Paths are compared as sent: percent-encoding and dot segments are
-// not resolved.
+// The first of these, in order, whose conditions hold:
+//   1. host: the exact name, then `*.suffix` (the longer suffix first; it needs at least one more
+//      label), then any; without regard to case, port and a trailing dot
+//   2. path: the exact one, then regular expressions as written, then prefixes on segment
+//      boundaries, the longest first (`/api/` is `/api`); the query is left out
+//   3. the number of further conditions (method, headers, cookies, query, client), most first
+//   4. the order written
+// A host whose routes do not match hands over to the next less exact host. Paths are compared as
+// sent: percent-encoding and dot segments are not resolved.
 //
-// Cost: a hash of the host and a few comparisons; no allocation. Threads: any, read only.
+// Cost: without hosts in the configuration none for the host, else a hash of it; a few comparisons;
+// facts are asked only by routes with conditions; no allocation. Threads: any, read only.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,23 +23,44 @@
 #include <unordered_map>
 #include <vector>
 
+#include "steelyard/request/conditions.h"
+#include "steelyard/request/facts.h"
 #include "steelyard/request/options.h"
 
 namespace steelyard::request {
 
+struct Target {
+  std::string_view host;
+  std::string_view path;  // may carry a query
+  std::string_view method;
+};
+
 class Router {
  public:
   Router() = default;
-  explicit Router(std::span<const RouteOptions> routes);
+  // Without `make_pattern` routes with regular expressions never match.
+  explicit Router(std::span<const RouteOptions> routes, MakePattern make_pattern = nullptr);
 
-  // Index into the routes given, or nothing. `path` may carry a query.
-  [[nodiscard]] std::optional<std::uint32_t> match(std::string_view host,
-                                                   std::string_view path) const noexcept;
+  // Index into the routes given, or nothing.
+  [[nodiscard]] std::optional<std::uint32_t> match(const Target& target,
+                                                   const Facts& facts) const noexcept;
 
  private:
+  static constexpr std::uint32_t kNone = ~0U;
+  struct Candidate {
+    std::uint32_t route;
+    std::uint32_t conditions;  // in conditions_; kNone: it has none
+    std::size_t count;
+  };
+  using Candidates = std::vector<Candidate>;  // in order
   struct Prefix {
     std::string path;  // without a trailing slash; empty: every path
-    std::uint32_t route;
+    Candidates routes;
+  };
+  struct Expression {
+    std::string text;
+    std::unique_ptr<const Pattern> pattern;
+    Candidates routes;
   };
   struct Hash {
     using is_transparent = void;
@@ -42,16 +68,31 @@ class Router {
       return std::hash<std::string_view>{}(text);
     }
   };
-  using Prefixes = std::vector<Prefix>;  // longest first
-  using Hosts = std::unordered_map<std::string, Prefixes, Hash, std::equal_to<>>;
+  template <typename T>
+  using ByName = std::unordered_map<std::string, T, Hash, std::equal_to<>>;
+  struct Paths {
+    ByName<Candidates> exact;
+    std::vector<Expression> expressions;  // as written
+    std::vector<Prefix> prefixes;         // longest first
+  };
 
-  static std::optional<std::uint32_t> longest(const Prefixes& prefixes,
-                                              std::string_view path) noexcept;
-  static void add(Prefixes& prefixes, std::string_view path, std::uint32_t route);
+  void add(Paths& paths, const RouteOptions& options, std::uint32_t route, MakePattern make);
+  static Candidates& candidates(Paths& paths, const MatchOptions& match, MakePattern make);
+  [[nodiscard]] std::optional<std::uint32_t> first(const Candidates& routes, const Target& target,
+                                                   const Facts& facts) const noexcept;
+  [[nodiscard]] std::optional<std::uint32_t> among(const Paths& paths, std::string_view path,
+                                                   const Target& target,
+                                                   const Facts& facts) const noexcept;
 
-  Hosts exact_;
-  Hosts below_;  // by suffix without "*."
-  Prefixes any_;
+  ByName<Paths> exact_;
+  ByName<Paths> below_;  // by suffix without "*."
+  Paths any_;
+  std::vector<Conditions> conditions_;
 };
+
+// The route that takes everything that `routes[at]` could take, before it: then it is never taken.
+// Tells those with the same host and path; that a regular expression covers a prefix is not found.
+[[nodiscard]] std::optional<std::size_t> covered_by(std::span<const RouteOptions> routes,
+                                                    std::size_t at);
 
 }  // namespace steelyard::request

@@ -204,6 +204,10 @@ inline void apply(FieldInfo& info, const StartsWith& limit) {
 inline void apply(FieldInfo& info, NonEmpty) { limited(info.type).non_empty = true; }
 inline void apply(FieldInfo& info, Required) { info.required = true; }
 inline void apply(FieldInfo& info, Identifier) { limited(info.type).identifier = true; }
+inline void apply(FieldInfo& info, const Spelled& limit) {
+  Type& type = limited(info.type);
+  (type.kind == Kind::kList ? type.element.front() : type).form = limit.form;
+}
 inline void apply(FieldInfo& info, AnyAddress) { limited(info.type).any_address = true; }
 inline void apply(FieldInfo& info, UntilRestart) { info.until_restart = true; }
 template <typename Entries>

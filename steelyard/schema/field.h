@@ -34,6 +34,8 @@
 #include <utility>
 #include <vector>
 
+#include "steelyard/schema/form.h"
+
 namespace steelyard::schema {
 
 // --- what a field may be limited to
@@ -61,6 +63,9 @@ struct StartsWith {
 struct NonEmpty {};
 struct Required {};
 struct Identifier {};
+struct Spelled {
+  Form form;
+};
 struct AnyAddress {};
 struct UntilRestart {};
 template <typename Entries>
@@ -92,6 +97,9 @@ template <typename... Words>
 [[nodiscard]] constexpr Required required() { return {}; }
 // std::string, keys of a Map: [A-Za-z0-9][A-Za-z0-9._-]{0,62}.
 [[nodiscard]] constexpr Identifier identifier() { return {}; }
+// std::string, entries of a list of these, keys of a Map: spelled so that it can stand where it
+// will (form.h); empty ones pass.
+[[nodiscard]] constexpr Spelled spelled(Form form) { return {form}; }
 // base::Address: also `:8080` and `*:8080` (every address) and port 0.
 [[nodiscard]] constexpr AnyAddress any_address() { return {}; }
 // Any: a change is noticed at the next start only; the manual says so.

@@ -125,7 +125,11 @@ void write_string(Json& json, const Type& type) {
   if (!type.words.empty()) return string_array(json, "enum", type.words);
   string_array(json, "type", {"string", "number", "boolean"});
   if (type.identifier) json.member("pattern", kIdentifier);
-  if (!type.prefix.empty()) json.member("pattern", escaped(type.prefix));
+  if (!type.prefix.empty()) {
+    json.member("pattern", escaped(type.prefix));
+  } else if (const auto pattern = pattern_of(type.form); !pattern.empty()) {
+    json.member("pattern", pattern);
+  }
   if (type.non_empty) json.member_raw("minLength", "1");
 }
 

@@ -30,6 +30,18 @@ std::string_view shape(Kind kind) {
   }
 }
 
+// Whether `{}` says it all: nothing is required, and the defaults go together.
+bool is_whole_by_default(const Type& type) {
+  if (type.kind != Kind::kStruct || type.fields.empty()) return false;
+  for (const auto& field : type.fields) {
+    if (field.required) return false;
+  }
+  if (type.check == nullptr) return true;
+  Faults faults;
+  type.check(type.make().get(), faults);
+  return faults.list.empty();
+}
+
 // Refuses what has the wrong shape. Lists and mappings that are empty must be written as [] and {}.
 bool has_shape(const Spot& spot, const Type& type, Node::Kind wanted, Problems& problems) {
   if (spot.node.is_empty()) {
@@ -42,9 +54,11 @@ bool has_shape(const Spot& spot, const Type& type, Node::Kind wanted, Problems& 
   }
   if (spot.node.kind == wanted) return true;
   const bool brace = spot.node.kind == Node::Kind::kScalar || wanted == Node::Kind::kScalar;
+  const bool defaults = spot.node.kind == Node::Kind::kScalar && is_whole_by_default(type);
   complain(spot,
            describe_value(spot.node) + ", must be " +
-               (brace ? in_words(type) : std::string(shape(type.kind))),
+               (brace ? in_words(type) : std::string(shape(type.kind))) +
+               (defaults ? " (for all defaults write {})" : ""),
            problems);
   return false;
 }
@@ -101,6 +115,10 @@ void read_string(const Spot& spot, const Type& type, void* into, Problems& probl
                     describe_value(spot.node) +
                         ", must be 1 to 63 letters, digits, dots, dashes or underscores, a letter "
                         "or digit first",
+                    problems);
+  }
+  if (!has_form(type.form, text)) {
+    return complain(spot, describe_value(spot.node) + ", " + std::string(words_of(type.form)),
                     problems);
   }
   type.store(into, Scalar(text));
@@ -231,6 +249,11 @@ void read_map(const Spot& spot, const Type& type, void* into, Problems& problems
                      "the name \"" + entry.key +
                          "\" must be 1 to 63 letters, digits, dots, dashes or underscores, a "
                          "letter or digit first");
+    } else if (entry.key.empty() && type.form != Form::kAny) {
+      problems.error(entry.key_place, spot.path, "has an empty name");
+    } else if (!has_form(type.form, entry.key)) {
+      problems.error(entry.key_place, spot.path,
+                     "the name \"" + entry.key + "\" " + std::string(words_of(type.form)));
     }
     read_into(entry.value, type.element.front(), type.append(into, entry.key),
               join_path(spot.path, entry.key), problems);

@@ -67,6 +67,7 @@ struct Type {
   std::string_view prefix;              // a string's starts_with
   bool non_empty = false;               // strings, lists, maps
   bool identifier = false;              // strings, keys of maps
+  Form form = Form::kAny;               // the same
   bool any_address = false;
   void (*store)(void* to, const Scalar& value) = nullptr;
   Scalar (*load)(const void* from) = nullptr;

@@ -31,7 +31,7 @@ struct ScoreOptions {
     using std::chrono::seconds;
     return std::tuple{
         schema::field("path", &ScoreOptions::path, "Path of the score endpoint.",
-                      schema::starts_with("/")),
+                      schema::starts_with("/"), schema::spelled(schema::Form::kTarget)),
         schema::field("interval", &ScoreOptions::interval,
                       "Time between two collections from a node.",
                       schema::between(milliseconds(100), hours(1))),

@@ -56,9 +56,7 @@ Choice choose(std::string_view configured, bool collects) {
             "scores are collected; capacity once two nodes report a utilisation (cpuUsagePct) and "
             "have traffic"};
   }
-  return {
-      "static",
-      "nothing is collected from the nodes (sense.score); health is judged by checks and traffic"};
+  return {"static", "nothing is collected from the nodes (sense.score)"};
 }
 
 }  // namespace steelyard::weigh

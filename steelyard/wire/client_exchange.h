@@ -47,7 +47,7 @@ class ClientExchange final : public io::StreamEvents,
   void on_output(base::Buf bytes) noexcept override;
   void on_credit(std::size_t bytes) noexcept override;
   void on_pending() noexcept override {}
-  void on_refused(const http::Reset&) noexcept override {}
+  void on_refused(const http::Reset&, std::string_view) noexcept override {}
   void on_close(http::Close) noexcept override {}
   http::Room room(std::size_t bytes) noexcept override;
 

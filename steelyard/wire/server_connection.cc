@@ -96,7 +96,7 @@ void ServerConnection::on_time() noexcept {
       return;
     case Phase::kReceiving:
       with_codec([&] {
-        codec_->refuse(408);
+        codec_->refuse(408, "the head did not come in time");
         codec_->reset(id_, http::Why::kCancelled);
       });
       return;

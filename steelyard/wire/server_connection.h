@@ -54,7 +54,7 @@ class ServerConnection final : public io::StreamEvents,
   void on_output(base::Buf bytes) noexcept override { stream_->write(std::move(bytes)); }
   void on_credit(std::size_t bytes) noexcept override { stream_->grant(bytes); }
   void on_pending() noexcept override { more_ = true; }
-  void on_refused(const http::Reset&) noexcept override {}
+  void on_refused(const http::Reset&, std::string_view) noexcept override {}
   void on_close(http::Close how) noexcept override { close_ = how; }
   http::Room room(std::size_t bytes) noexcept override;
 

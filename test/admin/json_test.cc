@@ -29,6 +29,7 @@ TEST(AdminJson, UnknownIsNullAndTimesAreRealTimes) {
   EXPECT_EQ(got["at"], "2027-01-15T08:00:00.000Z");
   const auto& node = got["upstreams"][0]["nodes"][0];
   EXPECT_TRUE(node["share_seen"].is_null());
+  EXPECT_TRUE(node["pool_advice"].is_null());
   EXPECT_TRUE(node["seen"]["utilisation"].is_null());
   EXPECT_EQ(node["seen"]["score"]["value"], 78);
   EXPECT_EQ(node["seen"]["score"]["age_seconds"], 3);

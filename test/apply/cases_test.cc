@@ -96,6 +96,12 @@ TEST(Cases, DRV_01_Kill9AtAnyMomentLeavesAWholeFileAndTheNextStartRepairs) {
     int result = -1;
     ::waitpid(next, &result, 0);
     EXPECT_EQ(result, 0) << kill_after << " ms";
+    // The reload command of the killed process may end after it: the master then starts workers
+    // once more, and what is loaded is gone for a moment while it does.
+    const auto loaded_by = std::chrono::steady_clock::now() + seconds(10);
+    while (stub.loaded() != slurp(stub.file()) && std::chrono::steady_clock::now() < loaded_by) {
+      std::this_thread::sleep_for(milliseconds(5));
+    }
     EXPECT_EQ(stub.loaded(), slurp(stub.file())) << kill_after << " ms";
     std::size_t entries = 0;
     for (const auto& e : std::filesystem::directory_iterator(stub.dir / "conf.d")) {

@@ -34,15 +34,15 @@ TEST(NginxDriver, AppliesVerifiesAndSaysSo) {
 TEST(NginxDriver, EveryFailureOfTheCommandsLeavesTheOldFileByteForByte) {
   struct Row {
     std::string_view name, command, mode, reason;
-    base::Duration test_timeout = seconds(8), verify_timeout = seconds(8);
+    base::Duration test_timeout = seconds(20), verify_timeout = seconds(20);
   };
   const std::array rows{
       Row{"the test fails", "test", "fail", "[emerg] unknown directive"},
       Row{"the test hangs", "test", "hang", "was killed", milliseconds(500)},
       Row{"the test writes without end", "test", "flood", "was killed", milliseconds(500)},
       Row{"the reload fails", "reload", "fail", "no luck"},
-      Row{"the reload hangs", "reload", "hang", "no effect", seconds(8), milliseconds(800)},
-      Row{"the reload is ignored", "reload", "ignore", "no effect", seconds(8), milliseconds(800)},
+      Row{"the reload hangs", "reload", "hang", "no effect", seconds(20), milliseconds(800)},
+      Row{"the reload is ignored", "reload", "ignore", "no effect", seconds(20), milliseconds(800)},
   };
   for (const Row& row : rows) {
     Rig rig;

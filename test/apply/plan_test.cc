@@ -9,6 +9,8 @@
 
 #include "steelyard/base/rng.h"
 
+#include "test/paths.h"
+
 namespace steelyard::apply::nginx {
 namespace {
 
@@ -41,7 +43,7 @@ std::string text_of(const TableUpstream& u, const NginxOptions& options = {}) {
 }
 
 std::string golden(const std::string& name) {
-  std::ifstream in(std::string(STEELYARD_SOURCE_DIR) + "/test/golden/nginx/" + name);
+  std::ifstream in(test::source_path("test/golden/nginx/" + name));
   std::stringstream out;
   out << in.rdbuf();
   return out.str();

@@ -57,7 +57,7 @@ class Rig {
     out.reload = {stub.command(), "-s", "reload"};
     out.pid = stub.pid_file();
     out.gap = milliseconds(100);
-    out.test_timeout = seconds(8);  // generous: the machine may be busy
+    out.test_timeout = seconds(20);  // generous: the machine may be busy
     out.verify_timeout = seconds(8);
     out.watch = milliseconds(200);
     return out;
@@ -69,7 +69,7 @@ class Rig {
     ASSERT_TRUE(done) << done.error().text;
   }
   Status status(const std::string& name = "api") { return drivers.find(name)->status(); }
-  [[nodiscard]] bool until(const std::function<bool()>& done, base::Duration most = seconds(30)) {
+  [[nodiscard]] bool until(const std::function<bool()>& done, base::Duration most = seconds(60)) {
     const auto end = std::chrono::steady_clock::now() + most;
     while (!done()) {
       if (std::chrono::steady_clock::now() > end) return false;

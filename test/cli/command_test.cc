@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <vector>
 
+#include "test/paths.h"
+
 namespace steelyard::cli {
 namespace {
 
@@ -38,7 +40,7 @@ class Commands : public ::testing::Test {
   // `arguments` as a shell reads them; `before` are assignments of the environment.
   Outcome run(const std::string& arguments, const std::string& before = "") const {
     const std::string command = "cd " + dir_.string() + " && " + before + " timeout 20 " +
-                                STEELYARD_BINARY + " " + arguments + " >out 2>err </dev/null";
+                                test::binary() + " " + arguments + " >out 2>err </dev/null";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(dir_ / "out"),
             read_text(dir_ / "err")};
@@ -88,7 +90,9 @@ TEST_F(Commands, ExitCodesTellUseFromConfigurationFromSuccess) {
                               {"check good.yaml extra.yaml", 2},
                               {"run --listen :8080", 2},
                               {"run --workers 0 good.yaml", 2},
+                              {"run --workers 1025 good.yaml", 2},
                               {"run --workers many good.yaml", 2},
+                              {"run --io kqueue good.yaml", 2},
                               {"run --to 127.0.0.1", 1},
                               {"run --to 127.0.0.1:1 --admin 192.0.2.1:1", 1},
                               {"demo --seconds 1", 2},
@@ -126,9 +130,19 @@ TEST_F(Commands, EveryHelpFitsAScreenAndHasAnExample) {
       EXPECT_LE(std::count(done.out.begin(), done.out.end(), '\n'), 30);
       EXPECT_NE(done.out.find("Example"), std::string::npos) << done.out;
       std::istringstream lines(done.out);
-      for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(line.size(), 120U) << line;
+        EXPECT_EQ(std::count_if(line.begin(), line.end(), [](char c) { return c < 0; }), 0)
+            << "columns are padded by bytes: " << line;
+      }
     }
   }
+}
+
+TEST_F(Commands, TheHelpOfRunTellsItsDefaultsAndTheFilesRanges) {
+  const auto help = run("run --help").out;
+  EXPECT_NE(help.find("(default 127.0.0.1:8080)"), std::string::npos) << help;
+  EXPECT_NE(help.find("1 to 1024"), std::string::npos) << "as workers of the file";
 }
 
 TEST_F(Commands, CheckTellsEveryMistakeAtOnceAtItsPlace) {
@@ -156,7 +170,11 @@ TEST_F(Commands, CheckTellsEveryMistakeAtOnceAtItsPlace) {
 TEST_F(Commands, CheckSaysWhatItWillDo) {
   write("good.yaml", kGood);
   const auto done = run("check good.yaml");
-  EXPECT_NE(done.out.find("upstream api: 2 nodes, picked by least_connections; weights by"),
+  EXPECT_NE(done.out.find("upstream api: 2 nodes, picked by least_connections; health by "),
+            std::string::npos)
+      << done.out;
+  EXPECT_NE(done.out.find("fixed until restart: workers, io, clients.max_head, "
+                          "clients.max_fields, clients.max_line, clients.max_body, pid_file\n"),
             std::string::npos)
       << done.out;
   EXPECT_NE(done.out.find("good.yaml: fine\n"), std::string::npos);
@@ -164,23 +182,124 @@ TEST_F(Commands, CheckSaysWhatItWillDo) {
   EXPECT_EQ(run("check", "STEELYARD_CONFIG=good.yaml").code, 0) << "the file may be named so";
 }
 
+TEST_F(Commands, ASignalNeedsNoMoreOfTheFileThanThePidFile) {
+  write("bad.yaml", kGood + "workrs: 1\npid_file: x.pid\n");
+  write("x.pid", "1\n");
+  const auto reload = run("-s reload -c bad.yaml");
+  EXPECT_EQ(reload.code, 1);
+  EXPECT_NE(reload.err.find("nothing was sent: the configuration is not usable"),
+            std::string::npos);
+  for (const std::string verb : {"stop", "quit", "reopen", "upgrade"}) {
+    const auto done = run("-s " + verb + " -c bad.yaml");
+    EXPECT_NE(done.err.find("x.pid does not hold a process id"), std::string::npos) << done.err;
+  }
+  write("none.yaml", kGood + "workrs: 1\n");
+  EXPECT_NE(run("-s stop -c none.yaml").err.find("names no pid_file; kill -15 the process id"),
+            std::string::npos);
+}
+
+TEST_F(Commands, CheckFindsWhatRunWouldRefuseOnThisMachine) {
+  write("lost.yaml", kGood + "log: { file: nowhere/access.log }\n");
+  for (const std::string command : {"check lost.yaml", "-t -c lost.yaml"}) {
+    const auto done = run(command);
+    EXPECT_EQ(done.code, 1) << command;
+    EXPECT_EQ(done.err.find("lost.yaml:7:14: log.file: cannot log to nowhere/access.log: No such "
+                            "file or directory\n"),
+              0U)
+        << done.err;
+  }
+  std::filesystem::create_directory(dir_ / "nowhere");
+  EXPECT_EQ(run("check --strict lost.yaml").code, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(dir_ / "nowhere")) << "check makes no file";
+  std::filesystem::create_directory(dir_ / "nowhere/access.log");
+  EXPECT_EQ(run("check lost.yaml").code, 1) << "a directory is no log";
+
+  const std::string two =
+      "upstreams:\n"
+      "  a:\n    nodes: [127.0.0.1:1]\n    apply: { nginx: { file: /tmp/a.conf, gap: 1s } }\n"
+      "  b:\n    nodes: [127.0.0.1:2]\n    apply: { nginx: { file: /tmp/b.conf, gap: 2s } }\n";
+  write("two.yaml", two);
+  const auto done = run("check two.yaml");
+  EXPECT_EQ(done.code, 1) << done.out;
+  EXPECT_NE(done.err.find("two.yaml:2:3: upstreams: upstreams a and b drive the Nginx of"),
+            std::string::npos)
+      << done.err;
+}
+
+TEST_F(Commands, NoTwoFilesOfAConfigurationAreOne) {
+  std::filesystem::create_directory(dir_ / "logs");
+  std::filesystem::create_directory_symlink(dir_ / "logs", dir_ / "linked");
+  write("hard.log", "");
+  std::filesystem::create_hard_link(dir_ / "hard.log", dir_ / "other.log");
+  struct Row {
+    std::string rest, error;
+  };
+  const std::vector<Row> rows{
+      {"log: { file: a.yaml }\n", "7:14: log.file: is \"a.yaml\", the configuration file itself"},
+      {"log: { file: logs/../a.yaml }\n", "7:14: log.file: is \"logs/../a.yaml\", the config"},
+      {"pid_file: ./a.yaml\n", "7:11: pid_file: is \"./a.yaml\", the configuration file itself"},
+      {"pid_file: logs/x\nlog: { file: linked/x }\n",
+       "8:14: log.file: is \"linked/x\", the same file as pid_file (7:11)"},
+      {"pid_file: hard.log\nlog: { file: other.log }\n",
+       "8:14: log.file: is \"other.log\", the same file as pid_file (7:11)"},
+      {"pid_file: logs\n", "7:11: pid_file: is \"logs\", which is no regular file"},
+      {"log: { file: logs }\n", "7:14: log.file: cannot log to logs: "},
+      {"    apply: { nginx: { file: " + (dir_ / "a.yaml").string() + " } }\n",
+       "7:29: upstreams.api.apply.nginx.file: is "},
+  };
+  for (const auto& [rest, error] : rows) {
+    write("a.yaml", kGood + rest);
+    for (const std::string command : {"check --config a.yaml", "run --single --config a.yaml"}) {
+      const auto done = run(command);
+      EXPECT_EQ(done.code, 1) << command << rest;
+      EXPECT_NE(done.err.find("a.yaml:" + error), std::string::npos) << command << "\n" << done.err;
+    }
+    EXPECT_EQ(read_text(dir_ / "a.yaml"), kGood + rest);
+  }
+}
+
+TEST_F(Commands, APidFileThatCannotBeMadeIsToldWithItsPlace) {
+  write("a.yaml", kGood + "pid_file: missing/steelyard.pid\n");
+  const auto done = run("run --single --config a.yaml");
+  EXPECT_EQ(done.code, 1);
+  EXPECT_NE(done.err.find("a.yaml:7:11: pid_file: "), std::string::npos) << done.err;
+}
+
+TEST_F(Commands, AWrongWordOrNodeIsToldWithWhatWouldBeRight) {
+  struct Row {
+    std::string arguments, error;
+  };
+  const std::vector<Row> rows{
+      {"run --io foo", "--io: must be one of auto, uring, epoll, not \"foo\"; see"},
+      {"run --io epol", "not \"epol\", did you mean \"epoll\"; see"},
+      {"-s relod", "not \"relod\", did you mean \"reload\""},
+      {"run --to ,,,", "--to: has an entry that is empty"},
+      {"run --to 127.0.0.1:1,,127.0.0.1:2", "--to: has an entry that is empty"},
+      {"run --to 127.0.0.1:1 good.yaml", "nodes in --to and the file \"good.yaml\""},
+      {"run --to 0.0.0.0:80", "--to: is 0.0.0.0:80, which stands for every address"},
+  };
+  for (const auto& [arguments, error] : rows) {
+    const auto done = run(arguments);
+    EXPECT_NE(done.code, 0) << arguments;
+    EXPECT_NE(done.err.find(error), std::string::npos) << arguments << "\n" << done.err;
+  }
+}
+
 TEST_F(Commands, TheSchemaIsTheOneInTheDocuments) {
   const auto done = run("check --schema");
   EXPECT_EQ(done.code, 0);
   EXPECT_EQ(done.err, "");
-  EXPECT_EQ(done.out, read_text(std::string(STEELYARD_SOURCE_DIR) + "/docs/config.schema.json"))
+  EXPECT_EQ(done.out, read_text(test::source_path("docs/config.schema.json")))
       << "write it again: steelyard check --schema > docs/config.schema.json";
   const auto schema = nlohmann::json::parse(done.out);
   EXPECT_TRUE(schema["$schema"].is_string());
   EXPECT_TRUE(schema["properties"]["upstreams"].is_object());
-  EXPECT_EQ(run("check --manual").out,
-            read_text(std::string(STEELYARD_SOURCE_DIR) + "/docs/configuration.md"))
+  EXPECT_EQ(run("check --manual").out, read_text(test::source_path("docs/configuration.md")))
       << "write it again: steelyard check --manual > docs/configuration.md";
 }
 
 TEST_F(Commands, TheExamplesAreFine) {
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(STEELYARD_SOURCE_DIR) + "/examples")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("examples"))) {
     if (entry.path().extension() != ".yaml") continue;
     const auto done = run("check --strict " + entry.path().string());
     EXPECT_EQ(done.code, 0) << entry.path() << "\n" << done.err;

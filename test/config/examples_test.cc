@@ -11,6 +11,7 @@
 #include "steelyard/config/yaml.h"
 
 #include "test/config/files.h"
+#include "test/paths.h"
 #include "test/schema/json_validator.h"
 
 namespace steelyard::config {
@@ -18,7 +19,7 @@ namespace {
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(source_path(folder))) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path(folder))) {
     if (entry.path().extension() == ".yaml") out.push_back(entry.path().filename().string());
   }
   std::sort(out.begin(), out.end());
@@ -36,7 +37,7 @@ TEST(Examples, LoadWithoutAWarningAndFitTheSchema) {
   const auto names = names_in("examples");
   EXPECT_GE(names.size(), 5U);
   for (const auto& name : names) {
-    const auto text = read_file(source_path("examples/" + name));
+    const auto text = read_file(test::source_path("examples/" + name));
     const auto loaded = load(text, name);
     EXPECT_EQ(loaded.report(), "");
     EXPECT_TRUE(loaded.ok()) << name;
@@ -45,7 +46,7 @@ TEST(Examples, LoadWithoutAWarningAndFitTheSchema) {
 }
 
 TEST(Examples, MinimalHasSixLines) {
-  const auto text = read_file(source_path("examples/minimal.yaml"));
+  const auto text = read_file(test::source_path("examples/minimal.yaml"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
 }
 
@@ -54,7 +55,7 @@ TEST(Schema, RefusesNoFileThatTheReaderTakes) {
   const auto schema = nlohmann::json::parse(render_schema());
   int both = 0;
   for (const auto& name : names_in("test/golden/config")) {
-    const auto text = read_file(source_path("test/golden/config/" + name));
+    const auto text = read_file(test::source_path("test/golden/config/" + name));
     if (!schema_says(schema, text).empty()) {
       EXPECT_FALSE(load(text, name).ok()) << name;
       ++both;

@@ -1,4 +1,4 @@
-// Reading and writing files of the source tree in tests.
+// Reading and writing files in tests.
 #pragma once
 
 #include <fstream>
@@ -6,10 +6,6 @@
 #include <string>
 
 namespace steelyard::config {
-
-inline std::string source_path(const std::string& name) {
-  return std::string(STEELYARD_SOURCE_DIR) + "/" + name;
-}
 
 inline std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -11,13 +11,15 @@
 #include "steelyard/config/load.h"
 
 #include "test/config/files.h"
+#include "test/paths.h"
 
 namespace steelyard::config {
 namespace {
 
 std::vector<std::string> broken_files() {
   std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(source_path("test/golden/config"))) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(test::source_path("test/golden/config"))) {
     if (entry.path().extension() == ".yaml") out.push_back(entry.path().stem().string());
   }
   std::sort(out.begin(), out.end());
@@ -27,7 +29,7 @@ std::vector<std::string> broken_files() {
 class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, SaysExactlyWhatIsWrongAndWhere) {
-  const auto stem = source_path("test/golden/config/" + GetParam());
+  const auto stem = test::source_path("test/golden/config/" + GetParam());
   const auto loaded = load(read_file(stem + ".yaml"), GetParam() + ".yaml");
   EXPECT_FALSE(loaded.ok());
   EXPECT_GT(loaded.problems.errors(), 0U);

@@ -1,11 +1,13 @@
 #include "steelyard/config/load.h"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "test/config/files.h"
+#include "test/paths.h"
 
 namespace steelyard::config {
 namespace {
@@ -125,6 +127,47 @@ TEST(Load, KeepsPickersApartThatHaveNoOptions) {
   EXPECT_EQ(loaded.document->upstreams.find("api")->pick.name, "p2c");
 }
 
+TEST(PidFile, IsFoundInABrokenFileToo) {
+  struct Row {
+    std::string_view name, text, want;
+  };
+  constexpr std::array rows{
+      Row{"a wrong key", "workrs: 1\npid_file: /run/a.pid\n", "/run/a.pid"},
+      Row{"broken before", "upstreams: [\npid_file: \"/run/b.pid\"  # ours\n", "/run/b.pid"},
+      Row{"broken after", "pid_file: /run/c.pid\n\tx: 1\n", "/run/c.pid"},
+      Row{"not at all", "workrs: 1\n", ""},
+      Row{"no text", "", ""},
+      Row{"a mapping", "pid_file: {}\n", ""}};
+  for (const auto& row : rows) EXPECT_EQ(pid_file_in(row.text), row.want) << row.name;
+}
+
+TEST(FixedOptions, EachIsToldWhenItChanges) {
+  struct Row {
+    std::string_view key, tail;
+  };
+  constexpr std::array rows{Row{"workers", "workers: 3\n"},
+                            Row{"io", "io: epoll\n"},
+                            Row{"clients.max_head", "clients: { max_head: 32KiB }\n"},
+                            Row{"clients.max_fields", "clients: { max_fields: 50 }\n"},
+                            Row{"clients.max_line", "clients: { max_line: 4KiB }\n"},
+                            Row{"clients.max_body", "clients: { max_body: 1MiB }\n"},
+                            Row{"pid_file", "pid_file: /run/steelyard.pid\n"}};
+  const auto before = load(kSixLines, "f");
+  ASSERT_TRUE(before.ok());
+  EXPECT_TRUE(fixed_changes(*before.document, *before.document).empty());
+  std::vector<std::string> keys;
+  for (const auto& row : rows) {
+    const auto after = load(std::string(kSixLines) + std::string(row.tail), "f");
+    ASSERT_TRUE(after.ok()) << after.report();
+    EXPECT_EQ(fixed_changes(*before.document, *after.document),
+              std::vector<std::string>{std::string(row.key)});
+    keys.emplace_back(row.key);
+  }
+  EXPECT_EQ(fixed_options(), keys);
+  const auto live = load(std::string(kSixLines) + "clients: { max_requests: 9 }\n", "f");
+  EXPECT_TRUE(fixed_changes(*before.document, *live.document).empty());
+}
+
 TEST(FromFlags, MakesTheDocumentOfTheSixLineFile) {
   const auto flags = from_flags("", std::vector<std::string>{"127.0.0.1:8081", "127.0.0.1:8082"});
   ASSERT_TRUE(flags);
@@ -172,8 +215,8 @@ TEST(Names, FromAddressesAreIdentifiers) {
 }
 
 TEST(Generated, SchemaAndManualAreAsCommitted) {
-  const auto schema = source_path("docs/config.schema.json");
-  const auto text = source_path("docs/configuration.md");
+  const auto schema = test::source_path("docs/config.schema.json");
+  const auto text = test::source_path("docs/configuration.md");
   if (std::getenv("STEELYARD_UPDATE_GOLDEN") != nullptr) {
     write_file(schema, render_schema());
     write_file(text, manual());

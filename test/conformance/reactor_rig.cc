@@ -69,8 +69,10 @@ Fd dial_kernel(const Address& to) {
   return fd;
 }
 
-class EpollRig final : public Rig {
+// Kernel sockets under either back end.
+class KernelRig final : public Rig {
  public:
+  explicit KernelRig(std::unique_ptr<Reactor> reactor) : reactor_(std::move(reactor)) {}
   Reactor& reactor() override { return *reactor_; }
   std::pair<Fd, std::unique_ptr<Raw>> pair() override {
     const Fd listening = must(listen_tcp(Address::loopback(0)));
@@ -106,11 +108,11 @@ class EpollRig final : public Rig {
     }
     return at;
   }
-  std::size_t outstanding() override { return 0; }
+  std::size_t outstanding() override { return reactor_->stats().operations; }
 
  private:
   std::vector<Fd> held_;
-  std::unique_ptr<Reactor> reactor_ = make_epoll_reactor();
+  std::unique_ptr<Reactor> reactor_;
 };
 
 class SimRaw final : public Raw {
@@ -171,11 +173,25 @@ void Rig::settle() {
   reactor().run_turn(reactor().now());
 }
 
-std::unique_ptr<Rig> make_epoll_rig() { return std::make_unique<EpollRig>(); }
+std::unique_ptr<Rig> make_epoll_rig() { return std::make_unique<KernelRig>(make_epoll_reactor()); }
+std::unique_ptr<Rig> make_uring_rig(const UringOptions& options) {
+  return std::make_unique<KernelRig>(must(make_uring_reactor(options)));
+}
 std::unique_ptr<Rig> make_sim_rig(std::uint64_t seed) { return std::make_unique<SimRig>(seed); }
 
 std::vector<Backend> backends() {
   std::vector<Backend> out{{"epoll", make_epoll_rig}};
+  if (probe_uring().usable) {
+    out.push_back({"uring", [] { return make_uring_rig({}); }});
+    // Little of everything: rings that overflow, buffers that run out, kernels before 6.1.
+    out.push_back({"uring_small", [] {
+                     return make_uring_rig({.entries = 4,
+                                            .completions = 8,
+                                            .buffers = 2,
+                                            .buffer = 4096,
+                                            .wake = UringOptions::Wake::kCooperative});
+                   }});
+  }
   for (const std::uint64_t seed : {1U, 2U, 3U, 17U, 99U, 12345U}) {
     out.push_back(
         {"simulated_seed_" + std::to_string(seed), [seed] { return make_sim_rig(seed); }});

@@ -13,6 +13,7 @@
 #include "steelyard/io/epoll.h"
 #include "steelyard/io/reactor.h"
 #include "steelyard/io/sim.h"
+#include "steelyard/io/uring.h"
 
 namespace steelyard::io::conformance {
 
@@ -55,6 +56,7 @@ struct Backend {
 inline void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.name; }
 [[nodiscard]] std::vector<Backend> backends();
 [[nodiscard]] std::unique_ptr<Rig> make_epoll_rig();
+[[nodiscard]] std::unique_ptr<Rig> make_uring_rig(const UringOptions& options);
 [[nodiscard]] std::unique_ptr<Rig> make_sim_rig(std::uint64_t seed);
 
 // Whether a call into io runs at the moment: no callback may (R1).

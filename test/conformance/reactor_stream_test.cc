@@ -134,6 +134,39 @@ TEST_P(ReactorStreams, AClosedExchangeEndsWithoutReset) {
   EXPECT_FALSE(far->was_reset());
 }
 
+// Also in the call that ends it, and long before the peer has read it all.
+TEST_P(ReactorStreams, DestroyingAStreamWhoseEndIsOnItsWayDeliversTheRest) {
+  Recorder events;
+  const auto far = open(events);
+  const std::string all(20'000, 'x');
+  events.stream->write(Buf::heap_copy(all));
+  ASSERT_TRUE(rig->until([&] { return events.sent == all.size(); }));
+  events.stream->end_write();
+  events.stream.reset();
+  rig->settle();
+  std::string got;
+  ASSERT_TRUE(rig->until([&] {
+    got += far->read(1000);
+    return far->ended();
+  }));
+  EXPECT_EQ(got, all);
+  EXPECT_FALSE(far->was_reset());
+}
+
+TEST_P(ReactorStreams, DestroyingAStreamThatStillHasBytesToSendResetsIt) {
+  Recorder events;
+  const auto far = open(events);
+  events.stream->write(Buf::heap_copy(std::string(std::size_t{8} << 20, 'x')));
+  events.stream->end_write();
+  rig->settle();
+  ASSERT_GT(events.stream->unsent(), 0U);
+  events.stream.reset();
+  EXPECT_TRUE(rig->until([&] {
+    (void)far->read(1 << 20);
+    return far->was_reset();
+  }));
+}
+
 TEST_P(ReactorStreams, DestroyingAnOpenStreamResetsIt) {
   Recorder events;
   const auto far = open(events);

@@ -124,7 +124,7 @@ TEST(Brain, FiveOfTenDownIsNoPanicAndSixAre) {
   for (char c = '0'; c <= '9'; ++c) EXPECT_NEAR(rig.share(std::string("node-") + c), 0.1, 1e-9);
 }
 
-TEST(Brain, InPanicTheUsableNodesKeepThirtyPercentAndTrialsAreNotLimited) {
+TEST(Brain, InPanicTheUsableNodesKeepThirtyPercentAndTheOthersComeBackByTheirAnswers) {
   std::vector<model::NodeSpec> nodes;
   for (char c = '0'; c <= '9'; ++c) nodes.push_back(node(std::string("node-") + c));
   Rig rig({{upstream("api", nodes)}});
@@ -133,12 +133,20 @@ TEST(Brain, InPanicTheUsableNodesKeepThirtyPercentAndTrialsAreNotLimited) {
   EXPECT_NEAR(rig.share("node-9"), 0.3, 1e-9);
   EXPECT_NEAR(rig.share("node-0"), 0.7 / 9, 1e-9);
   rig.run(30s);
-  ASSERT_EQ(rig.at("node-0").eligibility, Eligibility::kTrial);
+  ASSERT_EQ(rig.at("node-0").eligibility, Eligibility::kOut) << "panic is its trial";
   EXPECT_EQ(rig.slots.line(rig.ref("node-0")).max_in_flight.load(), 0U);
   for (char c = '0'; c < '4'; ++c) rig.answer(std::string("node-") + c, 3);
   rig.tick();
+  EXPECT_EQ(rig.at("node-0").eligibility, Eligibility::kOut);
+  rig.run(1s);
+  for (char c = '0'; c < '4'; ++c) rig.answer(std::string("node-") + c, 3);
+  rig.tick();
+  EXPECT_EQ(rig.at("node-0").eligibility, Eligibility::kUsable);
+  EXPECT_EQ(rig.at("node-0").weight, rig.at("node-9").weight) << "no ramp";
   EXPECT_FALSE(rig.brain.table()->find("api")->panic);
   EXPECT_EQ(rig.last_reason(""), "api: panic is over: 5 of 10 nodes are healthy");
+  rig.tick();
+  EXPECT_EQ(rig.at("node-5").eligibility, Eligibility::kTrial);
   EXPECT_EQ(rig.slots.line(rig.ref("node-5")).max_in_flight.load(), 1U) << "the limit is back";
 }
 

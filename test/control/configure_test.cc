@@ -231,6 +231,30 @@ TEST(Configure, ANodeThatNeverWasInATableLeavesAtOnce) {
   EXPECT_TRUE(rig.decisions.empty());
 }
 
+// An upstream that leaves takes its counts to the sum of all such, at once and in full; one that
+// comes back under the name begins at zero, so no series of counters ever falls.
+TEST(Configure, CountsOfUpstreamsThatLeaveStayInTheSum) {
+  Rig rig(api({node("node-a"), node("node-b")}));
+  rig.answer("node-b", 3, 0);
+  ASSERT_TRUE(rig.reload(api({node("node-a")})));
+  rig.brain.workers_past(rig.tick().table->number);
+  EXPECT_EQ(rig.brain.views(rig.now)[0].gone.successes, 3U);
+  const auto ref = rig.ref("node-a");
+  rig.answer("node-a", 7, 0);
+  EXPECT_EQ(rig.brain.gone().successes, 0U);
+
+  ASSERT_TRUE(rig.reload({}));
+  EXPECT_EQ(rig.brain.gone().successes, 10U) << "also while workers may hold the node";
+  rig.tick();
+  ASSERT_TRUE(rig.reload(api({node("node-a")})));
+  EXPECT_EQ(rig.brain.views(rig.now)[0].gone.successes, 0U) << "another upstream of that name";
+  rig.slots.cells(ref, 0).successes.add(1);  // the last answer of the former one
+  EXPECT_EQ(rig.brain.gone().successes, 11U);
+  rig.brain.workers_past(rig.tick().table->number);
+  EXPECT_FALSE(rig.slots.current(ref));
+  EXPECT_EQ(rig.brain.gone().successes, 11U);
+}
+
 // Two workers that hold Tables, tokens and idle connections, through ten thousand random setups: no
 // slot is lost, none is reused too early, no count is lost.
 TEST(Configure, NeitherSlotsNorCountsAreLostOverTenThousandReconfigurations) {
@@ -293,7 +317,7 @@ TEST(Configure, NeitherSlotsNorCountsAreLostOverTenThousandReconfigurations) {
   held.clear();
   for (const auto ref : pooled) rig.slots.cells(ref, 0).pooled.add(static_cast<std::uint64_t>(-1));
   const auto total = [&] {
-    std::uint64_t sum = 0;
+    std::uint64_t sum = rig.brain.gone().attempts;
     for (const auto& view : rig.brain.views(rig.now)) {
       sum += view.gone.attempts;
       for (const auto& n : view.nodes) sum += n.counts.attempts;

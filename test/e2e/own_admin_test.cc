@@ -229,8 +229,8 @@ TEST_F(OwnAdmin, NoKeyEverShowsUp) {
   EXPECT_EQ(change(kHost + kJson + "X-API-Key: " + wrong + "\r\n", "{"), 401);
   shown += last_.body;
   ASSERT_TRUE(balancer_.reload());
-  for (const std::string path :
-       {"/metrics", "/api/v1/upstreams", "/api/v1/decisions", "/api/v1/drivers", "/readyz", "/"}) {
+  for (const std::string path : {"/metrics", "/api/v1/upstreams", "/api/v1/decisions",
+                                 "/api/v1/drivers", "/api/v1/process", "/readyz", "/"}) {
     const auto answer = balancer_.get(path);
     EXPECT_EQ(answer.status, 200) << path;
     shown += answer.body;

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "test/e2e/own_support.h"
+#include "test/paths.h"
 
 namespace steelyard::e2e {
 namespace {
@@ -28,7 +29,7 @@ std::string local(std::uint16_t port) { return "127.0.0.1:" + std::to_string(por
 TEST(FirstMinutes, TheSixLinesOfTheReadmeAreAWorkingBalancer) {
   NodeProcess a("a");
   NodeProcess b("b");
-  std::string text = block(read_text(std::string(STEELYARD_SOURCE_DIR) + "/README.md"), "yaml");
+  std::string text = block(read_text(test::source_path("README.md")), "yaml");
   ASSERT_EQ(std::count(text.begin(), text.end(), '\n'), 7);
   text.resize(text.rfind("    sense:"));  // the six lines before the one that lets it sense
   text = replaced(text, "127.0.0.1:8080", local(0));
@@ -49,7 +50,7 @@ TEST(FirstMinutes, ItRunsWithoutAFile) {
   const TempDir dir;
   const auto port = free_port();
   const auto admin = free_port();
-  Process process({STEELYARD_BINARY, "run", "--listen", ":" + std::to_string(port), "--to",
+  Process process({test::binary(), "run", "--listen", ":" + std::to_string(port), "--to",
                    local(a.port()) + "," + local(b.port()), "--admin", local(admin)},
                   dir / "log");
   ASSERT_TRUE(wait_until([&] { return Client(admin).get("/readyz").status == 200; }, seconds(10)))
@@ -69,7 +70,7 @@ TEST(FirstMinutes, ItRunsWithoutAFile) {
 TEST(FirstMinutes, APortInUseIsNamed) {
   const Backend taken("taken");
   const TempDir dir;
-  EXPECT_EQ(run({STEELYARD_BINARY, "run", "--listen", local(taken.port()), "--to", local(1),
+  EXPECT_EQ(run({test::binary(), "run", "--listen", local(taken.port()), "--to", local(1),
                  "--admin", local(0)},
                 dir / "out"),
             1);
@@ -79,11 +80,11 @@ TEST(FirstMinutes, APortInUseIsNamed) {
 
 TEST(FirstMinutes, AMadeKeyIsTakenByTheApi) {
   const TempDir dir;
-  ASSERT_EQ(run({"/bin/sh", "-c",
-                 std::string(STEELYARD_BINARY) + " key new --name alice > " + (dir / "key") +
-                     " 2> " + (dir / "how")},
-                dir / "out"),
-            0);
+  ASSERT_EQ(
+      run({"/bin/sh", "-c",
+           test::binary() + " key new --name alice > " + (dir / "key") + " 2> " + (dir / "how")},
+          dir / "out"),
+      0);
   std::string key = read_text(dir / "key");
   ASSERT_FALSE(key.empty());
   key.pop_back();  // the newline

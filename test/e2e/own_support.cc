@@ -9,6 +9,8 @@
 
 #include "steelyard/io/crypto.h"
 
+#include "test/paths.h"
+
 namespace steelyard::e2e {
 namespace {
 
@@ -76,9 +78,10 @@ NodeState state_of(const Json& node) {
 
 }  // namespace
 
-Balancer::Balancer(const std::string& text, const std::vector<std::string>& more) {
+Balancer::Balancer(const std::string& text, const std::vector<std::string>& more,
+                   const std::string& binary) {
   write(text);
-  std::vector<std::string> arguments{STEELYARD_BINARY, "run", file()};
+  std::vector<std::string> arguments{binary, "run", file()};
   arguments.insert(arguments.end(), more.begin(), more.end());
   process_ = std::make_unique<Process>(arguments, dir_ / "log");
   (void)wait_until(
@@ -99,6 +102,16 @@ Balancer::~Balancer() {
     EXPECT_EQ(all.find(mark), std::string::npos) << all;
   }
 }
+
+pid_t Balancer::engine() const {
+  const std::string mark = " engine_serves pid=";
+  (void)says(mark);
+  const std::string text = log();
+  const auto at = text.rfind(mark);
+  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + mark.size());
+}
+
+std::size_t Balancer::said(const std::string& what) const { return count(log(), what); }
 
 void Balancer::write(const std::string& text) const {
   const std::string made = dir_ / "steelyard.yaml.new";
@@ -195,7 +208,7 @@ NodeProcess::NodeProcess(std::string name, std::vector<std::string> more)
 
 bool NodeProcess::start() {
   std::vector<std::string> arguments{
-      STEELYARD_BINARY, "node", "--name", name_, "--listen", "127.0.0.1:" + std::to_string(port_)};
+      test::binary(), "node", "--name", name_, "--listen", "127.0.0.1:" + std::to_string(port_)};
   arguments.insert(arguments.end(), more_.begin(), more_.end());
   write_text(dir_ / "log", "");
   process_ = std::make_unique<Process>(arguments, dir_ / "log");

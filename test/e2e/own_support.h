@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "test/e2e/support.h"
+#include "test/paths.h"
 
 namespace steelyard::e2e {
 
@@ -40,7 +41,8 @@ struct DecisionLine {
 class Balancer {
  public:
   // `text` is the configuration file, `more` are further arguments.
-  explicit Balancer(const std::string& text, const std::vector<std::string>& more = {});
+  explicit Balancer(const std::string& text, const std::vector<std::string>& more = {},
+                    const std::string& binary = test::binary());
   Balancer(const Balancer&) = delete;
   Balancer& operator=(const Balancer&) = delete;
   ~Balancer();  // fails the test when a sanitizer has complained in the log
@@ -51,6 +53,14 @@ class Balancer {
   [[nodiscard]] std::string file() const { return dir_ / "steelyard.yaml"; }
   [[nodiscard]] std::string log() const { return read_text(dir_ / "log"); }
   [[nodiscard]] Process& process() { return *process_; }
+  // The engine that serves, by the last line of the log that says so; waits for the first.
+  [[nodiscard]] pid_t engine() const;
+  // How often the log has said so.
+  [[nodiscard]] std::size_t said(const std::string& what) const;
+  [[nodiscard]] bool says(const std::string& what, std::size_t times = 1,
+                          std::chrono::milliseconds most = std::chrono::seconds(10)) const {
+    return wait_until([&] { return said(what) >= times; }, most);
+  }
 
   void write(const std::string& text) const;  // the configuration file, by rename
   // Sends HUP and waits until the log tells the outcome: true when it was taken.

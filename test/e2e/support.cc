@@ -267,9 +267,20 @@ Process::Process(const std::vector<std::string>& arguments, const std::string& o
   ::_exit(127);
 }
 
+std::vector<pid_t> children_of(pid_t pid) {
+  const std::string task = std::to_string(pid);
+  std::istringstream in(read_text("/proc/" + task + "/task/" + task + "/children"));
+  std::vector<pid_t> out;
+  for (pid_t child = 0; in >> child;) out.push_back(child);
+  return out;
+}
+
 Process::~Process() {
   if (result_ >= 0) return;
+  ::kill(pid_, SIGSTOP);  // so that it starts nothing between the look and the end
+  const auto children = children_of(pid_);
   ::kill(pid_, SIGKILL);
+  for (const pid_t child : children) ::kill(child, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
 }
 

@@ -103,7 +103,11 @@ class TempDir {
   std::filesystem::path path_;
 };
 
-// A program started with an argument vector, output and errors into a file; killed at the end.
+// The processes that a process has started, as the kernel tells.
+[[nodiscard]] std::vector<pid_t> children_of(pid_t pid);
+
+// A program started with an argument vector, output and errors into a file; killed at the end, with
+// its children: an engine goes on without its supervisor.
 class Process {
  public:
   Process(const std::vector<std::string>& arguments, const std::string& output);

@@ -1,9 +1,9 @@
-#include "steelyard/health/gate.h"
-
 #include <array>
 #include <gtest/gtest.h>
 #include <string>
 #include <string_view>
+
+#include "test/health/rig.h"
 
 namespace steelyard::health {
 namespace {
@@ -12,55 +12,6 @@ using namespace std::chrono_literals;
 using model::Change;
 using model::CheckOutcome;
 using model::Eligibility;
-
-constexpr base::TimePoint kStart{1000s};
-
-Options active_options() {
-  Options options;
-  options.active = ActiveOptions{.http = HttpCheck{}};
-  return options;
-}
-
-// A gate with the things around it: time, and counters as the workers would keep them.
-struct Rig {
-  explicit Rig(Options o, Start start = Start::kWithAll)
-      : options(std::move(o)), gate(options, start, kStart) {}
-
-  void check(CheckOutcome outcome, const std::string& detail = "") {
-    gate.check(options, {model::NodeRef{0, 1}, now, outcome, {}, detail});
-    gate.tick(options, now);
-  }
-  // One letter a request: `+` answered, `-` failed, `r` refused.
-  void requests(std::string_view what, bool may_eject = true) {
-    for (const char c : what) {
-      ++counters.attempts;
-      if (c == '+') ++counters.successes;
-      if (c == '-') ++counters.failures;
-      if (c == 'r') ++counters.connect_failures, ++counters.refused;
-      counters.failure_streak = c == '+' ? 0 : counters.failure_streak + 1;
-    }
-    sample(may_eject);
-  }
-  void sample(bool may_eject = true) {
-    counters.at = now;
-    gate.traffic(options, counters, may_eject);
-    gate.tick(options, now);
-    if (gate.streak_epoch() != epoch) {
-      epoch = gate.streak_epoch();
-      counters.failure_streak = 0;
-    }
-  }
-  void pass(base::Duration d) {
-    now += d;
-    sample();
-  }
-
-  Options options;
-  Gate gate;
-  base::TimePoint now = kStart;
-  model::TrafficSample counters;
-  std::uint32_t epoch = 0;
-};
 
 TEST(Gate, ChecksFlipItOnlyAfterARunOfEqualResults) {
   struct Row {
@@ -150,6 +101,10 @@ TEST(Gate, TrafficPutsItOutAfterARunOfFailures) {
       Row{"the run after it counts", {"---+-----"}, Eligibility::kOut},
       Row{"a refused connection at once", {"+++", "r"}, Eligibility::kOut},
       Row{"even among answers", {"+++r+++"}, Eligibility::kOut},
+      Row{"one connect that times out is one failure", {"t"}, Eligibility::kUsable},
+      Row{"two in a row are the end", {"t", "t"}, Eligibility::kOut},
+      Row{"an answer between them breaks that run", {"t", "+", "t"}, Eligibility::kUsable},
+      Row{"other failures between them do not", {"t", "-", "t"}, Eligibility::kOut},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
@@ -174,7 +129,7 @@ TEST(Gate, ZeroTurnsPassiveChecksOff) {
   Options options;
   options.passive.consecutive_failures = 0;
   Rig rig(options);
-  rig.requests("--------------rrrrr");
+  rig.requests("--------------rrrrrttttt");
   EXPECT_EQ(rig.gate.eligibility(), Eligibility::kUsable);
 }
 
@@ -242,6 +197,12 @@ TEST(Gate, OneFailureOnTrialPutsItOutForLonger) {
   rig.requests("++");
   rig.requests("-");
   EXPECT_EQ(rig.gate.reason(), "out for 60 s: failed on trial, second time");
+}
+
+TEST(Gate, SaysThatConnectsTimedOut) {
+  Rig rig(Options{});
+  rig.requests("tt");
+  EXPECT_EQ(rig.gate.reason(), "out for 30 s: 2 connects in a row timed out");
 }
 
 TEST(Gate, ATrialWaitsForTheRequestsFromBeforeButNotForEver) {

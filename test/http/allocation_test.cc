@@ -45,7 +45,7 @@ class Quiet final : public CodecEvents {  // a driver that allocates nothing its
   void on_output(base::Buf) noexcept override {}
   void on_credit(std::size_t) noexcept override {}
   void on_pending() noexcept override {}
-  void on_refused(const Reset&) noexcept override { ADD_FAILURE(); }
+  void on_refused(const Reset&, std::string_view) noexcept override { ADD_FAILURE(); }
   void on_close(Close) noexcept override { ADD_FAILURE(); }
   Room room(std::size_t) noexcept override {
     return {base::Buf(nullptr, reinterpret_cast<std::byte*>(memory), 256), memory};

@@ -63,7 +63,9 @@ class FakeCodec final : public ServerCodec {
     return std::size_t{live_[0]} + std::size_t{live_[1]};
   }
   bool idle() const noexcept override { return streams() == 0; }
-  void refuse(std::uint16_t) noexcept override { close(Close::kLinger); }
+  std::size_t held() const noexcept override { return 0; }
+  std::size_t unread() const noexcept override { return 0; }
+  void refuse(std::uint16_t, std::string_view) noexcept override { close(Close::kLinger); }
   bool draining() const noexcept { return draining_; }
 
  private:

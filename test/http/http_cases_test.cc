@@ -9,6 +9,7 @@
 #include "steelyard/base/rng.h"
 
 #include "test/http/recorder.h"
+#include "test/paths.h"
 
 namespace steelyard::http::testing {
 namespace {
@@ -58,7 +59,7 @@ std::vector<std::string> pieces(const std::string& text, Way way, base::Rng& rng
 }
 
 std::vector<json> load(std::string_view kind) {
-  std::ifstream file(std::string(STEELYARD_SOURCE_DIR) + "/test/http/http_cases.jsonl");
+  std::ifstream file(test::source_path("test/http/http_cases.jsonl"));
   std::vector<json> rows;
   for (std::string line; std::getline(file, line);) {
     json row = json::parse(line);

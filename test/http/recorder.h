@@ -18,7 +18,8 @@ struct Message {
   std::vector<std::uint16_t> interim;
   Body kind = Body::kNone;
   std::uint64_t length = 0;
-  bool clean = false, keep_alive = false, expect = false, upgrade = false;
+  bool clean = false, keep_alive = false, expect = false;
+  std::string upgrade;
   std::string body, trailers;
   bool ended = false, reset = false;
   Why why = Why::kCancelled;
@@ -31,8 +32,11 @@ class Recorder : public CodecEvents {
   std::vector<Message> messages;
   std::string output;
   std::size_t credit = 0;
+  bool output_ended = false;
+  bool upgrade = false;  // pass it on in what is written
   int pending = 0, refused = 0;
-  std::uint16_t refused_status = 0;
+  std::uint16_t refused_status = 0, refused_told = 0, refused_body = 0;
+  std::string refused_head;
   bool closed = false;
   Close how = Close::kLinger;
   std::size_t largest_room = 0;
@@ -50,9 +54,10 @@ class Recorder : public CodecEvents {
     m.target = head.path, m.method = head.method_text, m.authority = head.authority;
     m.status = head.status, m.kind = head.body, m.length = head.length, m.clean = head.clean;
     m.keep_alive = head.keep_alive, m.expect = head.expect_continue, m.upgrade = head.upgrade;
+
     std::string out;
     if (head.status == 0) {
-      const RequestEdits edits{.peer_ip = "127.0.0.9", .request_id = "rid-1"};
+      const RequestEdits edits{.peer_ip = "127.0.0.9", .request_id = "rid-1", .upgrade = upgrade};
       out.resize(request_bound(head, edits));
       out.resize(write_request(head, edits, out.data()));
     } else {
@@ -83,10 +88,12 @@ class Recorder : public CodecEvents {
   }
   void on_writable(StreamId) noexcept override {}
   void on_output(base::Buf bytes) noexcept override { output += bytes.text(); }
+  void on_output_end() noexcept override { output_ended = true; }
   void on_credit(std::size_t bytes) noexcept override { credit += bytes; }
   void on_pending() noexcept override { ++pending; }
-  void on_refused(const Reset& reset) noexcept override {
-    ++refused, refused_status = reset.status;
+  void on_refused(const Reset& reset, std::string_view head) noexcept override {
+    ++refused, refused_status = reset.status, refused_head = head;
+    refused_told = reset.told, refused_body = reset.told_body;
   }
   void on_close(Close close) noexcept override { closed = true, how = close; }
   Room room(std::size_t bytes) noexcept override {

@@ -19,8 +19,9 @@ struct Parsed {
                                       {65536, 100, 8192}, progress, start, fields, bad);
     EXPECT_EQ(state, ScanState::kDone) << bad.text;
     const std::span<Field> used = std::span(fields).first(progress.fields);
-    meaning = request ? understand_request(start, used, 0, head)
-                      : understand_response(start, used, asked, head);
+    meaning =
+        request ? understand_request(start, used, Http1Limits{.max_body = 0, .connect = true}, head)
+                : understand_response(start, used, {.method = asked, .upgrade = {}}, head);
     EXPECT_TRUE(meaning.ok) << meaning.bad.text;
   }
   std::string request(const RequestEdits& edits) const {
@@ -52,12 +53,12 @@ TEST(Rewrite, TakesOutWhatBelongsToOneConnectionAndAddsWhoAskedAndHow) {
       "X-Forwarded-Host: evil\r\nX-Request-Id: theirs\r\nContent_Length: "
       "9\r\nEndpoint-Load-Metrics: x\r\n"
       "Via: 1.0 other\r\nContent-Length: 005\r\n\r\n");
-  EXPECT_TRUE(p.head.upgrade);
+  EXPECT_EQ(p.head.upgrade, "") << "h2c, and a body";
   EXPECT_EQ(
       p.request({.peer_ip = "9.9.9.9", .scheme = "http", .request_id = "id-1"}),
       "POST /a?b=c HTTP/1.1\r\nHost: Shop.example:8080\r\nAccept: */*\r\nVia: 1.0 "
       "other\r\nContent-Length: 5\r\n"
-      "X-Forwarded-For: 1.1.1.1, 2.2.2.2, 9.9.9.9\r\nX-Forwarded-Proto: http\r\n"
+      "X-Forwarded-For: 9.9.9.9\r\nX-Forwarded-Proto: http\r\n"
       "X-Forwarded-Host: Shop.example:8080\r\nX-Request-Id: id-1\r\nVia: 1.1 steelyard\r\n\r\n");
 }
 
@@ -68,6 +69,15 @@ TEST(Rewrite, KeepsWhatATrustedPeerSaidAndTheClientsRequestId) {
   EXPECT_EQ(p.request({.via = "", .trust_forwarded = true}),
             "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: "
             "b\r\nX-Request-Id: r\r\n\r\n");
+}
+
+TEST(Rewrite, GivesARequestThatNamesNoHostTheOneOfItsListener) {
+  const Parsed p("GET /a HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(p.request({.scheme = "", .host = "10.0.0.1:80", .via = ""}),
+            "GET /a HTTP/1.1\r\nHost: 10.0.0.1:80\r\n\r\n");
+  const Parsed named("GET /a HTTP/1.0\r\nHost: b\r\n\r\n");
+  EXPECT_EQ(named.request({.scheme = "", .host = "10.0.0.1:80", .via = ""}),
+            "GET /a HTTP/1.1\r\nHost: b\r\nX-Forwarded-Host: b\r\n\r\n");
 }
 
 TEST(Rewrite, GivesAQueryWithoutPathItsSlash) {

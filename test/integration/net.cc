@@ -74,6 +74,19 @@ Socket& Socket::operator=(Socket&& other) noexcept {
   return *this;
 }
 
+bool refuses(std::uint16_t port) {
+  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const auto at = loopback(port);
+  if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0) return false;
+  if (errno != EINPROGRESS) return errno == ECONNREFUSED;
+  pollfd ready{socket.fd(), POLLOUT, 0};
+  if (::poll(&ready, 1, 200) != 1) return false;
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+  return error == ECONNREFUSED;
+}
+
 Socket Socket::connect(std::uint16_t port) {
   Socket made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;

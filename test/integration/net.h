@@ -31,6 +31,9 @@ struct Message {
   [[nodiscard]] std::string field(const std::string& name) const;
 };
 
+// Nobody listens there: a connect fails at once, and does not just wait.
+[[nodiscard]] bool refuses(std::uint16_t port);
+
 class Socket {
  public:
   Socket() = default;

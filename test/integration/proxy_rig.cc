@@ -6,6 +6,8 @@
 
 #include "steelyard/io/clock.h"
 
+#include "test/io/backend_env.h"
+
 namespace steelyard::integration {
 
 using namespace std::chrono_literals;
@@ -16,6 +18,7 @@ ProxyRig::ProxyRig(Setup setup, std::vector<RigNode> nodes)
   for (unsigned w = 0; w < setup_.workers; ++w) {
     auto running = std::make_unique<Running>(*this);
     running->socket = *io::listen_tcp(address);
+    if (setup_.muted) (void)io::stop_new_connections(running->socket);
     address = *io::local_address(running->socket);
     workers_.push_back(std::move(running));
   }
@@ -36,7 +39,8 @@ ProxyRig::ProxyRig(Setup setup, std::vector<RigNode> nodes)
 }
 
 void ProxyRig::run(Running& running, unsigned index) {
-  running.reactor = io::make_epoll_reactor();
+  const auto reactor = io::reactor_of_environment();
+  running.reactor = reactor.get();
   proxy::WorkerOptions options;
   options.index = index;
   options.workers = setup_.workers;
@@ -47,12 +51,14 @@ void ProxyRig::run(Running& running, unsigned index) {
   running.ready = true;
   while (!running.stop) running.worker->turn(io::steady_now() + 10s);
   running.worker.reset();
+  while (!running.let_go) reactor->run_turn(io::steady_now() + 1ms);
 }
 
 ProxyRig::~ProxyRig() {
   for (auto& running : workers_) {
     running->reactor->post(io::make_task([&r = *running] { r.stop = true; }));
   }
+  for (auto& running : workers_) running->let_go = true;
   for (auto& running : workers_) running->thread->join();
 }
 
@@ -100,7 +106,7 @@ void ProxyRig::publish_config() {
   route.timeouts = setup_.timeouts;
   route.retry = setup_.retry;
   listener.routes.push_back(route);
-  config_ = proxy::Config::make(++configs_, setup_.options, {listener});
+  config_ = proxy::Config::make(++configs_, setup_.options, {listener}, {{{"api", setup_.rules}}});
   if (table_ != nullptr) publisher_->publish(config_, table_);
 }
 

@@ -1,5 +1,5 @@
-// A whole data plane in the test's process: workers on threads with epoll reactors, a Publisher,
-// listeners on loopback. The test is control: it makes the Tables.
+// A whole data plane in the test's process: workers on threads with reactors of the kernel, a
+// Publisher, listeners on loopback. The test is control: it makes the Tables.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "steelyard/io/epoll.h"
 #include "steelyard/io/socket.h"
 #include "steelyard/io/thread.h"
 #include "steelyard/proxy/publisher.h"
@@ -30,7 +29,9 @@ class ProxyRig {
     proxy::Options options;
     request::TimeoutOptions timeouts;
     request::RetryOptions retry;
+    request::UpstreamRules rules;
     std::uint64_t seed = 1;
+    bool muted = false;  // the sockets come from somebody who drained
   };
   ProxyRig(Setup setup, std::vector<RigNode> nodes);
   ~ProxyRig();
@@ -69,10 +70,11 @@ class ProxyRig {
     void on_drained() noexcept override { drained = true; }
     ProxyRig& rig;
     io::Fd socket;
-    std::unique_ptr<io::Reactor> reactor;
+    io::Reactor* reactor = nullptr;  // the thread's own
     std::unique_ptr<proxy::Worker> worker;
     std::atomic<bool> ready{false};
     std::atomic<bool> stop{false};
+    std::atomic<bool> let_go{false};  // nobody posts to the reactor any more
     std::atomic<bool> drained{false};
     std::unique_ptr<io::Thread> thread;
   };

@@ -2,12 +2,16 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "steelyard/io/clock.h"
+#include "steelyard/io/doorbell.h"
 #include "steelyard/io/epoll.h"
 #include "steelyard/io/errors.h"
 #include "steelyard/io/provider.h"
@@ -164,6 +168,69 @@ TEST(Threads, HaveANameNoSignalsAndAreJoined) {
   EXPECT_STREQ(name.c_str(), "a-long-thread-n");
   EXPECT_TRUE(blocked);
   EXPECT_GE(usable_processors(), 1U);
+}
+
+// In a child, which loses its right to descriptors or threads.
+template <typename F>
+int in_child(int resource, rlim_t limit, F work) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const rlimit none{limit, limit};
+    if (::setrlimit(static_cast<__rlimit_resource>(resource), &none) != 0) std::_Exit(99);
+    std::_Exit(work());
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST(Start, WithoutDescriptorsThereIsAReasonAndNoReactor) {
+  EXPECT_EQ(in_child(RLIMIT_NOFILE, 3,
+                     [] {
+                       const auto made = open_epoll_reactor();
+                       return !made && made.error().code == base::Code::kLimit ? 7 : 8;
+                     }),
+            7);
+  EXPECT_EQ(in_child(RLIMIT_NOFILE, 4,
+                     [] {  // one for epoll, none for the eventfd
+                       ::close(3);
+                       const auto made = open_epoll_reactor();
+                       return !made && made.error().text.find("eventfd") != std::string::npos ? 7
+                                                                                              : 8;
+                     }),
+            7);
+  EXPECT_EQ(in_child(RLIMIT_NOFILE, 3, [] { return make_epoll_reactor() == nullptr ? 7 : 8; }), 1);
+}
+
+TEST(Start, ADoorbellWithoutADescriptorWaitsAShortTimeInstead) {
+  EXPECT_EQ(in_child(RLIMIT_NOFILE, 3,
+                     [] {
+                       const Doorbell bell;
+                       bell.ring();
+                       const auto from = steady_now();
+                       bell.wait(100s);
+                       return steady_now() - from < 10s ? 7 : 8;
+                     }),
+            7);
+}
+
+TEST(Start, AThreadThatCannotStartIsAnErrorAndLeavesTheSignalsAsTheyWere) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers' own memory does not fit under the limit";
+#endif
+  // No room for its stack.
+  EXPECT_EQ(in_child(RLIMIT_AS, rlim_t{1} << 20,
+                     [] {
+                       pthread_attr_t attributes;  // a size that no earlier thread left behind
+                       ::pthread_attr_init(&attributes);
+                       ::pthread_attr_setstacksize(&attributes, std::size_t{64} << 20);
+                       ::pthread_setattr_default_np(&attributes);
+                       const auto made = Thread::start("none", [] {});
+                       sigset_t set;
+                       ::pthread_sigmask(SIG_SETMASK, nullptr, &set);
+                       return !made && ::sigismember(&set, SIGTERM) == 0 ? 7 : 8;
+                     }),
+            7);
 }
 
 TEST(Provider, AnAddressThatAnotherBalancerServesIsTaken) {

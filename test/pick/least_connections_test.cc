@@ -1,5 +1,8 @@
 #include "steelyard/pick/least_connections.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include "test/pick/rig.h"
@@ -32,6 +35,34 @@ TEST(LeastConnections, HeldRequestsDivideAsTheWeights) {
     EXPECT_EQ(rig.line(1).in_flight, 4U);
     EXPECT_EQ(rig.line(2).in_flight, 2U);
   }
+}
+
+// Whatever is held, no node is a whole request away from its share.
+TEST(LeastConnections, LCN_05_FewConnectionsAreTheNearestWholeSplit) {
+  for (std::uint64_t phase = 0; phase < 14; ++phase) {
+    const Rig rig{2, 5};
+    Player run(rig, phase);
+    for (int n = 1; n <= 20; ++n) {
+      run.place();
+      EXPECT_LE(std::abs(rig.line(0).in_flight - n * 2.0 / 7), 1) << n;
+      EXPECT_LE(std::abs(rig.line(1).in_flight - n * 5.0 / 7), 1) << n;
+    }
+  }
+}
+
+TEST(LeastConnections, LCN_01_IdleNodesAreAllChosen) {
+  const auto counts = [](const Rig& rig) {
+    Player run(rig);
+    std::string all = letters(run.picker, rig.input(), *run.cursor, run.rng, 100);
+    std::array<double, 5> out{};
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<double>(std::count(all.begin(), all.end(), static_cast<char>('a' + i)));
+    return out;
+  };
+  for (const double one : counts(Rig{1, 1, 1, 1, 1})) EXPECT_NEAR(one, 20, 2);
+  const auto heavy = counts(Rig{3, 1, 1, 1, 1});
+  EXPECT_NEAR(heavy[0], 43, 3);
+  for (std::size_t i = 1; i < heavy.size(); ++i) EXPECT_GE(heavy[i], 12);
 }
 
 TEST(LeastConnections, AnIdleUpstreamFollowsTheWeightsSmoothly) {

@@ -201,6 +201,8 @@ TEST(Proxy, EarlyAnswersReachAClientThatIsStillSending) {
               std::string(200'000, 'x'));
   ASSERT_TRUE(rig.until([&] { return ends_with(client.in, "big"); }, 5s));
   EXPECT_EQ(client.status(), 413);
+  EXPECT_NE(client.in.find("\r\nConnection: close\r\n"), std::string::npos)
+      << "the rest is too long to be thrown away, and the client should know";
   EXPECT_EQ(rig.cells(0).failures.read(), 0U);
   EXPECT_EQ(rig.in_flight(), 0U);
   ASSERT_TRUE(rig.until([&] { return rig.worker->connections() == 0; }, 20s));
@@ -260,6 +262,35 @@ TEST(Proxy, SlowReadersHoldTheOtherSideBack) {
     rig.nodes[0].conns[0].reads = true;
     ASSERT_TRUE(rig.until([&] { return ends_with(client.in, "ok"); }));
   }
+}
+
+TEST(Proxy, ABodyMayRunFurtherAheadWhileItsTakerKeepsUp) {
+  SimRig::Setup setup;
+  setup.partial = false;
+  setup.receive_buffer = setup.socket_buffer = 256 << 10;
+  SimRig rig(setup);
+  rig.add_node([](SimNode& node, Conn& conn) {
+    std::string whole;
+    if (!conn.next_request(whole)) return;
+    ++node.requests;
+    conn.send("HTTP/1.1 200 OK\r\nContent-Length: 4000000\r\n\r\n" + std::string(4'000'000, 'x'));
+  });
+  SimClient& client = rig.dial();
+  client.send(kGet);
+  ASSERT_TRUE(rig.until([&] { return rig.worker->widened() > 0; }));
+  client.reads = false;
+  rig.run(1s);
+  client.reads = true;
+  ASSERT_TRUE(rig.until([&] { return client.in.size() > 4'000'000; }));
+  EXPECT_EQ(rig.worker->widened(), 0U);
+
+  client.in.clear();
+  client.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n" +
+              std::string(1'000'000, 'x'));
+  ASSERT_TRUE(rig.until([&] { return rig.worker->widened() > 0; }));
+  client.peer->reset();
+  ASSERT_TRUE(rig.until([&] { return rig.worker->connections() == 0; }));
+  EXPECT_EQ(rig.worker->widened(), 0U);
 }
 
 TEST(Proxy, TwoStreamsOfOneConnectionAreTwoExchanges) {

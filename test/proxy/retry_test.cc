@@ -148,25 +148,17 @@ TEST(Cases, RTY_04_ARepeatedBodyIsExactOrNotRepeated) {
   }
 }
 
-// twice.
-TEST(Cases, KAL_01_02_AConnectionThatDiesUnderAReusedRequest) {
-  enum How { kEndBefore, kEndOnRequest, kResetOnRequest, kResetAfterAByte };
-  struct Row {
-    std::string_view name, method;
-    How how;
-    int status;
-    unsigned arrivals;
-  };
-  constexpr std::array rows{
-      Row{"GET, FIN before the request", "GET", kEndBefore, 200, 1},
-      Row{"POST, FIN before the request", "POST", kEndBefore, 200, 1},
-      Row{"GET, FIN crosses", "GET", kEndOnRequest, 200, 2},
-      Row{"POST, FIN crosses", "POST", kEndOnRequest, 502, 1},
-      Row{"GET, RST", "GET", kResetOnRequest, 200, 2},
-      Row{"POST, RST", "POST", kResetOnRequest, 502, 1},
-      Row{"GET, RST after a byte", "GET", kResetAfterAByte, 502, 1},
-  };
-  for (const Row& row : rows) {
+enum class How : std::uint8_t { kEndBefore, kEndOnRequest, kResetOnRequest, kResetAfterAByte };
+struct Reuse {
+  std::string_view name, method;
+  How how;
+  int status;
+  unsigned arrivals;
+};
+
+// A connection that served one request dies under the next.
+void expect_reuse(std::initializer_list<Reuse> rows) {
+  for (const Reuse& row : rows) {
     SCOPED_TRACE(row.name);
     SimRig rig({.partial = false});
     unsigned arrivals = 0;
@@ -181,12 +173,12 @@ TEST(Cases, KAL_01_02_AConnectionThatDiesUnderAReusedRequest) {
         conn.send(kOk);
       } else if (conn.requests == 1) {
         conn.send(kOk);
-        if (row.how == kEndBefore) conn.end();
+        if (row.how == How::kEndBefore) conn.end();
       } else {
         ++arrivals;
-        if (row.how == kEndOnRequest) conn.end();
-        if (row.how == kResetOnRequest) conn.reset();
-        if (row.how == kResetAfterAByte) {
+        if (row.how == How::kEndOnRequest) conn.end();
+        if (row.how == How::kResetOnRequest) conn.reset();
+        if (row.how == How::kResetAfterAByte) {
           conn.send("H");
           sent_a_byte = rig.now();
         }
@@ -203,10 +195,24 @@ TEST(Cases, KAL_01_02_AConnectionThatDiesUnderAReusedRequest) {
     EXPECT_EQ(arrivals, row.arrivals);
     EXPECT_EQ(rig.in_flight(), 0U);
     // That a connection was closed while it lay idle says nothing about the node.
-    if (row.how != kResetAfterAByte) {
+    if (row.how != How::kResetAfterAByte) {
       EXPECT_EQ(rig.cells(0).failures.read(), 0U);
     }
   }
+}
+
+TEST(Cases, KAL_01_AnIdempotentRequestIsRepeatedOnce) {
+  expect_reuse({{"FIN before the request", "GET", How::kEndBefore, 200, 1},
+                {"FIN crosses", "GET", How::kEndOnRequest, 200, 2},
+                {"RST", "GET", How::kResetOnRequest, 200, 2},
+                {"RST after a byte", "GET", How::kResetAfterAByte, 502, 1}});
+}
+
+TEST(Cases, KAL_02_APostIsRepeatedOnlyWhenItWasNotSent) {
+  expect_reuse({{"FIN before the request", "POST", How::kEndBefore, 200, 1},
+                {"FIN crosses", "POST", How::kEndOnRequest, 502, 1},
+                {"RST", "POST", How::kResetOnRequest, 502, 1},
+                {"RST after a byte", "POST", How::kResetAfterAByte, 502, 1}});
 }
 
 }  // namespace

@@ -90,12 +90,18 @@ SimRig::SimRig(Setup with) : setup(std::move(with)) {
   io::SimOptions how;
   how.seed = setup.seed;
   how.partial = setup.partial;
+  how.receive_buffer = setup.receive_buffer;
+  how.socket_buffer = setup.socket_buffer;
   sim = io::make_sim_reactor(how);
+  began = sim->now();
   socket = sim->listener(address);
   WorkerOptions options;
   options.seed = setup.seed;
   options.http1 = http1;
   options.server_codec = setup.server_codec;
+  options.access = setup.access;
+  options.addresses = setup.addresses;
+  options.wall = [this] { return wall(); };
   worker = std::make_unique<Worker>(*sim, options, slots, publisher.cell(0), *this);
   worker->add_listener(socket, address);
   publish_config();
@@ -136,14 +142,19 @@ void SimRig::publish() {
 }
 
 void SimRig::publish_config() {
-  ListenerOptions listener;
+  ListenerOptions listener = setup.listener;
   listener.address = address;
   request::RouteOptions route;
   route.upstream = "api";
   route.timeouts = setup.timeouts;
   route.retry = setup.retry;
+  route.hedge = setup.hedge;
+  route.upgrades = setup.upgrades;
+  route.connect = setup.connect;
+  route.match = setup.match;
+  route.trace = setup.trace;
   listener.routes.push_back(route);
-  config_ = Config::make(++configs_, setup.options, {listener});
+  config_ = Config::make(++configs_, setup.options, {listener}, {{{"api", setup.rules}}});
   if (table_ == nullptr) {
     publish();
   } else {
@@ -167,11 +178,11 @@ void SimRig::pump() {
   }
 }
 
-void SimRig::run(base::Duration time) {
+void SimRig::run(base::Duration time, base::Duration step) {
   const auto end = now() + time;
   do {
     pump();
-    worker->turn(std::min(end, now() + 1ms));
+    worker->turn(std::min(end, now() + step));
     publisher.collect(now());
   } while (now() < end);
   pump();

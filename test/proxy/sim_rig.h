@@ -81,11 +81,22 @@ class SimRig final : public WorkerEvents {
   struct Setup {
     std::uint64_t seed = 1;
     Options options;
+    ListenerOptions listener;  // address and routes are the rig's
     request::TimeoutOptions timeouts;
     request::RetryOptions retry;
+    std::optional<request::HedgeOptions> hedge;
+    request::UpstreamRules rules;
+    std::vector<std::string> upgrades;
+    bool connect = false;
+    request::MatchOptions match;
+    std::optional<request::TraceOptions> trace;
     std::string picker = "round_robin";
     ServerCodecs server_codec;
+    AccessRing* access = nullptr;
+    std::shared_ptr<AddressCounts> addresses;  // nothing: the worker's own
     bool partial = true;
+    std::size_t receive_buffer = io::SimOptions{}.receive_buffer;
+    std::size_t socket_buffer = io::SimOptions{}.socket_buffer;
   };
   explicit SimRig(Setup setup);
   SimRig() : SimRig(Setup{}) {}
@@ -95,22 +106,31 @@ class SimRig final : public WorkerEvents {
   void publish();         // a Table of the nodes listed, the current Config
   void publish_config();  // a new Config as `setup` says
   SimClient& dial();
-  void run(base::Duration time);
+  void run(base::Duration time, base::Duration step = 1ms);  // hands are moved once a step
   // Runs until `done`, at most `limit`; false when it did not come to that.
   bool until(const std::function<bool()>& done, base::Duration limit = 300s);
   [[nodiscard]] unsigned in_flight() const;
   [[nodiscard]] model::WorkerCells& cells(std::size_t node) { return slots.cells(refs[node], 0); }
   [[nodiscard]] base::TimePoint now() const { return sim->now(); }
   [[nodiscard]] std::uint64_t pooled() const;
+  // 1 March 2026, noon, when simulated time begins.
+  [[nodiscard]] io::WallTime wall() const {
+    return io::WallTime(std::chrono::seconds(1'772'366'400)) + (now() - began);
+  }
 
   void on_urgent(model::NodeRef) noexcept override { ++urgent; }
   void on_taken(std::uint64_t) noexcept override {}
   void on_listener_stopped(const base::Address&) noexcept override { ++listeners_stopped; }
   void on_drained() noexcept override { ++drained; }
+  void on_overload(Stage stage, std::size_t, std::size_t) noexcept override {
+    stages.push_back(stage);
+  }
 
   Setup setup;
-  std::shared_ptr<http::Http1Pool> http1 = http::make_http1_pool();  // outlives the reactor
+  std::shared_ptr<http::Http1Pool> http1 =
+      http::make_http1_pool({.connect = true});  // outlives the reactor
   std::unique_ptr<io::SimReactor> sim;
+  base::TimePoint began{};
   model::Slots slots{64, 1};
   std::deque<SimNode> nodes;
   std::vector<model::NodeRef> refs;
@@ -124,6 +144,7 @@ class SimRig final : public WorkerEvents {
   unsigned urgent = 0;
   unsigned listeners_stopped = 0;
   unsigned drained = 0;
+  std::vector<Stage> stages;  // of overload, as they came
 
  private:
   void pump();

@@ -177,6 +177,55 @@ TEST(Drain, NothingAcceptedOrQueuedIsLost) {
   }
 }
 
+// Whoever balances in front needs some time to turn away: until then nobody is refused.
+TEST(Drain, DRN_04_NewConnectionsAreTakenForAWhileAndEveryAnswerSaysClose) {
+  SimRig rig;
+  rig.add_node();
+  std::vector<SimClient*> kept;
+  for (int i = 0; i < 30; ++i) {
+    kept.push_back(&rig.dial());
+    kept.back()->send(kGet);
+  }
+  ASSERT_TRUE(rig.until(
+      [&] { return std::all_of(kept.begin(), kept.end(), [](auto* c) { return ok(*c); }); }));
+  const auto from = rig.now();
+  rig.worker->drain(from + 7s, from + 30s, from + 5s);
+  const auto closes = [](const SimClient& client) {
+    return client.status() == 200 && client.in.find("Connection: close") != std::string::npos;
+  };
+  for (std::size_t i = 0; rig.now() < from + 4900ms; ++i) {
+    if (i < kept.size()) {
+      kept[i]->in.clear();
+      kept[i]->send(kGet);
+    }
+    SimClient& fresh = rig.dial();
+    fresh.send(kGet);
+    ASSERT_TRUE(rig.until([&] { return closes(fresh); }, 1s)) << fresh.in;
+    rig.run(90ms, 10ms);
+    if (i < kept.size()) {
+      EXPECT_TRUE(closes(*kept[i])) << i;
+    }
+    EXPECT_EQ(rig.listeners_stopped, 0U);
+  }
+  rig.run(from + 6s - rig.now(), 10ms);
+  EXPECT_EQ(rig.listeners_stopped, 1U);
+  ASSERT_TRUE(rig.until([&] { return rig.worker->finished(); }, 10s));
+  for (const auto& client : rig.clients) {
+    EXPECT_TRUE(closes(client));
+    EXPECT_FALSE(client.peer->was_reset());
+  }
+}
+
+TEST(Drain, ASecondOrderEndsTheTimeOfTakingNewConnections) {
+  SimRig rig;
+  rig.add_node();
+  rig.worker->drain(rig.now() + 60s, rig.now() + 60s, rig.now() + 60s);
+  rig.run(1s, 10ms);
+  EXPECT_EQ(rig.listeners_stopped, 0U);
+  rig.worker->drain(rig.now(), rig.now());
+  ASSERT_TRUE(rig.until([&] { return rig.worker->finished(); }, 5s));
+}
+
 TEST(Drain, AnAnswerToAnEarlierRequestSaysCloseToo) {
   SimRig rig;
   SimNode& node = rig.add_node();

@@ -22,7 +22,7 @@ const Policy kPolicy{};
 TEST(ExchangeRules, AnAnsweredRequestCountsOnceAndGivesItsTokenBack) {
   Rig rig(3);
   Exchange exchange;
-  const Step step = exchange.begin(kPolicy, true, 0, rig.place(), at(0s));
+  const Step step = exchange.begin(kPolicy, {true}, rig.place(), at(0s));
   ASSERT_EQ(step.kind, Kind::kTry);
   EXPECT_FALSE(step.fresh);
   const unsigned node = rig.index(step.node->ref);
@@ -30,7 +30,7 @@ TEST(ExchangeRules, AnAnsweredRequestCountsOnceAndGivesItsTokenBack) {
   EXPECT_EQ(rig.cells(node).attempts.read(), 1U);
   exchange.connected(0, at(1ms));
   exchange.sent(0, at(2ms));
-  EXPECT_FALSE(exchange.head(0, 200, at(52ms)).has_value());
+  EXPECT_FALSE(exchange.head(0, 200, {}, rig.place(), at(52ms)).loser.has_value());
   EXPECT_EQ(rig.cells(node).head_latency.read().count(), 1U);
   EXPECT_EQ(rig.cells(node).successes.read(), 0U);
   exchange.finished(0);
@@ -89,7 +89,7 @@ TEST(ExchangeRules, WhatIsTriedAgainAndWhatIsNot) {
     SCOPED_TRACE(row.name);
     Rig rig(3);
     Exchange exchange;
-    const Step first = exchange.begin(kPolicy, row.idempotent, 0, rig.place(), at(0s));
+    const Step first = exchange.begin(kPolicy, {row.idempotent}, rig.place(), at(0s));
     const auto node = first.node->ref;
     exchange.set_replayable(row.replayable);
     if (!row.connecting) {
@@ -137,7 +137,7 @@ TEST(ExchangeRules, CountsTellAFailedConnectFromABrokenAnswer) {
     SCOPED_TRACE(row.name);
     Rig rig(1);
     Exchange exchange;
-    ASSERT_EQ(exchange.begin(kPolicy, false, 0, rig.place(), at(0s)).kind, Kind::kTry);
+    ASSERT_EQ(exchange.begin(kPolicy, {false}, rig.place(), at(0s)).kind, Kind::kTry);
     if (!row.connecting) {
       exchange.connected(0, at(1ms));
       exchange.sent(0, at(1ms));
@@ -162,19 +162,19 @@ TEST(ExchangeRules, AnErrorStatusIsAFailureAndASuccessEndsTheStreak) {
   Rig rig(1);
   Exchange exchange;
   for (const unsigned status : {500U, 503U}) {
-    (void)exchange.begin(kPolicy, true, 0, rig.place(), at(0s));
+    (void)exchange.begin(kPolicy, {true}, rig.place(), at(0s));
     exchange.connected(0, at(0s));
     exchange.sent(0, at(0s));
-    (void)exchange.head(0, status, at(1ms));
+    (void)exchange.head(0, status, {}, rig.place(), at(1ms));
     exchange.finished(0);
   }
   EXPECT_EQ(rig.cells(0).failures.read(), 2U);
   EXPECT_EQ(rig.cells(0).failure_streak.read(), 2U);
   EXPECT_EQ(rig.cells(0).head_latency.read().count(), 0U);
-  (void)exchange.begin(kPolicy, true, 0, rig.place(), at(0s));
+  (void)exchange.begin(kPolicy, {true}, rig.place(), at(0s));
   exchange.connected(0, at(0s));
   exchange.sent(0, at(0s));
-  (void)exchange.head(0, 404, at(1ms));
+  (void)exchange.head(0, 404, {}, rig.place(), at(1ms));
   exchange.finished(0);
   EXPECT_EQ(rig.cells(0).successes.read(), 1U);
   EXPECT_EQ(rig.cells(0).failure_streak.read(), 0U);
@@ -183,18 +183,18 @@ TEST(ExchangeRules, AnErrorStatusIsAFailureAndASuccessEndsTheStreak) {
 TEST(ExchangeRules, AClientThatGoesAwayIsNobodysFailure) {
   Rig rig(1);
   Exchange exchange;
-  (void)exchange.begin(kPolicy, true, 0, rig.place(), at(0s));
+  (void)exchange.begin(kPolicy, {true}, rig.place(), at(0s));
   exchange.give_up(0);
-  (void)exchange.begin(kPolicy, true, 0, rig.place(), at(0s));
+  (void)exchange.begin(kPolicy, {true}, rig.place(), at(0s));
   exchange.connected(0, at(0s));
   exchange.sent(0, at(0s));
   exchange.give_up(0);
   EXPECT_EQ(rig.cells(0).attempts.read(), 2U);
   EXPECT_EQ(rig.cells(0).successes.read() + rig.cells(0).failures.read(), 0U);
-  (void)exchange.begin(kPolicy, true, 0, rig.place(), at(0s));
+  (void)exchange.begin(kPolicy, {true}, rig.place(), at(0s));
   exchange.connected(0, at(0s));
   exchange.sent(0, at(0s));
-  (void)exchange.head(0, 200, at(1ms));
+  (void)exchange.head(0, 200, {}, rig.place(), at(1ms));
   exchange.give_up(0);
   EXPECT_EQ(rig.cells(0).successes.read(), 1U);
   EXPECT_EQ(rig.in_flight(), 0U);
@@ -204,7 +204,7 @@ TEST(ExchangeRules, AfterAFailedConnectOnlyOneOtherNodeIsTried) {
   Rig rig(4);
   Exchange exchange;
   std::set<unsigned> tried{
-      rig.index(exchange.begin(kPolicy, true, 0, rig.place(), at(0s)).node->ref)};
+      rig.index(exchange.begin(kPolicy, {true}, rig.place(), at(0s)).node->ref)};
   const Step second =
       exchange.failed(0, node_error(Code::kRefused, true), Broke::kFresh, rig.place(), at(1ms));
   ASSERT_EQ(second.kind, Kind::kTry);
@@ -217,10 +217,75 @@ TEST(ExchangeRules, AfterAFailedConnectOnlyOneOtherNodeIsTried) {
   EXPECT_EQ(exchange.tries(), 2U);
 }
 
+TEST(ExchangeRules, ARefusedConnectWithNoNodeLeftIsAnsweredAsNoNode) {
+  struct Row {
+    std::string_view name;
+    std::array<model::Eligibility, 3> nodes;
+    Code code;
+    Reason want;
+  };
+  using enum model::Eligibility;
+  constexpr std::array rows{
+      Row{"two refuse, the third is out",
+          {kUsable, kUsable, kOut},
+          Code::kRefused,
+          Reason::kNoNode},
+      Row{"two refuse, the third is drained",
+          {kUsable, kUsable, kDraining},
+          Code::kRefused,
+          Reason::kNoNode},
+      Row{"all are out, and panic picks them", {kOut, kOut, kOut}, Code::kRefused, Reason::kNoNode},
+      Row{"two refuse, the third was not asked",
+          {kUsable, kUsable, kUsable},
+          Code::kRefused,
+          Reason::kConnectFailed},
+      Row{"two take too long", {kUsable, kUsable, kOut}, Code::kTimeout, Reason::kConnectTimeout},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    Rig rig(3);
+    for (std::size_t i = 0; i < 3; ++i) rig.nodes[i].eligibility = row.nodes[i];
+    rig.panic = row.nodes[0] == kOut;
+    rig.publish();
+    Exchange exchange;
+    ASSERT_EQ(exchange.begin(kPolicy, {true}, rig.place(), at(0s)).kind, Kind::kTry);
+    const auto error = node_error(row.code, true);
+    ASSERT_EQ(exchange.failed(0, error, Broke::kFresh, rig.place(), at(1ms)).kind, Kind::kTry);
+    const Step last = exchange.failed(0, error, Broke::kFresh, rig.place(), at(2ms));
+    EXPECT_EQ(last.kind, Kind::kAnswer);
+    EXPECT_EQ(last.reason, row.want);
+    EXPECT_EQ(describe(last.reason).retry_after > 0, row.want == Reason::kNoNode);
+  }
+}
+
+TEST(ExchangeRules, NodesThatRefusedOthersASecondAgoCountAsGone) {
+  Rig rig(4);
+  const auto refuse_twice = [&](base::TimePoint now) {
+    Exchange exchange;
+    std::set<unsigned> tried{
+        rig.index(exchange.begin(kPolicy, {true}, rig.place(), now).node->ref)};
+    const auto error = node_error(Code::kRefused, true);
+    const Step second = exchange.failed(0, error, Broke::kFresh, rig.place(), now);
+    tried.insert(rig.index(second.node->ref));
+    const Step last = exchange.failed(0, error, Broke::kFresh, rig.place(), now);
+    return std::pair(tried, last.reason);
+  };
+  std::set<unsigned> refused;
+  for (int i = 0; i < 100 && refused.size() < 4; ++i) {
+    const auto [tried, reason] = refuse_twice(at(0s));
+    refused.insert(tried.begin(), tried.end());
+    EXPECT_EQ(reason, refused.size() == 4 ? Reason::kNoNode : Reason::kConnectFailed);
+  }
+  ASSERT_EQ(refused.size(), 4U);
+  EXPECT_EQ(refuse_twice(at(900ms)).second, Reason::kNoNode);
+  // It is forgotten, and only two of four were asked since.
+  EXPECT_EQ(refuse_twice(at(5s)).second, Reason::kConnectFailed);
+}
+
 TEST(ExchangeRules, NoRequestReachesNodesMoreThanTwice) {
   Rig rig(4);
   Exchange exchange;
-  (void)exchange.begin(kPolicy, true, 0, rig.place(), at(0s));
+  (void)exchange.begin(kPolicy, {true}, rig.place(), at(0s));
   exchange.connected(0, at(0s));
   exchange.sent(0, at(0s));
   const Step second =
@@ -242,7 +307,7 @@ TEST(ExchangeRules, NoRequestReachesNodesMoreThanTwice) {
 TEST(ExchangeRules, AStaleConnectionOfTheOnlyNodeIsTriedAgainOnIt) {
   Rig rig(1);
   Exchange exchange;
-  const auto node = exchange.begin(kPolicy, true, 0, rig.place(), at(0s)).node->ref;
+  const auto node = exchange.begin(kPolicy, {true}, rig.place(), at(0s)).node->ref;
   exchange.connected(0, at(0s));
   exchange.sent(0, at(0s));
   const Step again =
@@ -264,11 +329,11 @@ TEST(ExchangeRules, RetriesCanBeSwitchedOffButAStaleConnectionIsStillRepeated) {
   none.retry.attempts = 0;
   Rig rig(3);
   Exchange exchange;
-  (void)exchange.begin(none, true, 0, rig.place(), at(0s));
+  (void)exchange.begin(none, {true}, rig.place(), at(0s));
   EXPECT_EQ(
       exchange.failed(0, node_error(Code::kRefused, true), Broke::kFresh, rig.place(), at(0s)).kind,
       Kind::kAnswer);
-  (void)exchange.begin(none, true, 0, rig.place(), at(0s));
+  (void)exchange.begin(none, {true}, rig.place(), at(0s));
   exchange.connected(0, at(0s));
   exchange.sent(0, at(0s));
   EXPECT_EQ(
@@ -304,7 +369,7 @@ TEST(ExchangeRules, ReasonsWhenNoNodeCanBePicked) {
     rig.gone = row.gone;
     rig.publish();
     Exchange exchange;
-    const Step step = exchange.begin(kPolicy, true, 0, rig.place(), at(0s));
+    const Step step = exchange.begin(kPolicy, {true}, rig.place(), at(0s));
     EXPECT_EQ(step.kind, Kind::kAnswer);
     EXPECT_EQ(step.reason, row.want);
     EXPECT_EQ(describe(step.reason).status, 503);
@@ -314,7 +379,7 @@ TEST(ExchangeRules, ReasonsWhenNoNodeCanBePicked) {
 TEST(ExchangeRules, ARetryWhoseUpstreamHasVanishedIsAnswered503) {
   Rig rig(2);
   Exchange exchange;
-  (void)exchange.begin(kPolicy, true, 0, rig.place(), at(0s));
+  (void)exchange.begin(kPolicy, {true}, rig.place(), at(0s));
   rig.gone = true;
   rig.publish();
   const Step step =
@@ -329,19 +394,19 @@ TEST(ExchangeRules, ATrialTakesOneRequestAtATime) {
   rig.slots.line(rig.nodes[0].ref).max_in_flight = 1;
   rig.publish();
   Exchange first, second;
-  ASSERT_EQ(first.begin(kPolicy, true, 0, rig.place(), at(0s)).kind, Kind::kTry);
-  EXPECT_EQ(second.begin(kPolicy, true, 0, rig.place(), at(0s)).reason, Reason::kAllBusy);
+  ASSERT_EQ(first.begin(kPolicy, {true}, rig.place(), at(0s)).kind, Kind::kTry);
+  EXPECT_EQ(second.begin(kPolicy, {true}, rig.place(), at(0s)).reason, Reason::kAllBusy);
   first.give_up(0);
-  EXPECT_EQ(second.begin(kPolicy, true, 0, rig.place(), at(0s)).kind, Kind::kTry);
+  EXPECT_EQ(second.begin(kPolicy, {true}, rig.place(), at(0s)).kind, Kind::kTry);
   second.give_up(0);
 }
 
 TEST(ExchangeRules, DeadlinesFollowTheSteps) {
   Policy policy;
-  policy.timeouts = {1s, 10s, 60s, std::nullopt};
+  policy.timeouts = {1s, 10s, 60s, std::nullopt, std::nullopt};
   Rig rig(1);
   Exchange exchange;
-  (void)exchange.begin(policy, false, 0, rig.place(), at(0s));
+  (void)exchange.begin(policy, {false}, rig.place(), at(0s));
   EXPECT_EQ(exchange.deadline(), at(1s));
   exchange.connected(0, at(500ms));
   EXPECT_EQ(exchange.deadline(), at(60s + 500ms));
@@ -349,7 +414,7 @@ TEST(ExchangeRules, DeadlinesFollowTheSteps) {
   EXPECT_EQ(exchange.deadline(), at(63s));
   exchange.sent(0, at(4s));
   EXPECT_EQ(exchange.deadline(), at(14s));
-  (void)exchange.head(0, 200, at(5s));
+  (void)exchange.head(0, 200, {}, rig.place(), at(5s));
   EXPECT_EQ(exchange.deadline(), at(65s));
   exchange.moved(at(7s));
   EXPECT_EQ(exchange.deadline(), at(67s));
@@ -386,10 +451,10 @@ TEST(ExchangeRules, EachTimeOutHasItsAnswer) {
     SCOPED_TRACE(row.name);
     Rig rig(1);
     Exchange exchange;
-    (void)exchange.begin(kPolicy, false, 0, rig.place(), at(0s));
+    (void)exchange.begin(kPolicy, {false}, rig.place(), at(0s));
     if (row.connected) exchange.connected(0, at(0s));
     if (row.sent) exchange.sent(0, at(0s));
-    if (row.head) (void)exchange.head(0, 200, at(0s));
+    if (row.head) (void)exchange.head(0, 200, {}, rig.place(), at(0s));
     if (row.head) exchange.answered();
     EXPECT_EQ(exchange.deadline(), at(row.when));
     EXPECT_EQ(exchange.on_time(row.stall, rig.place(), at(row.when - 1ns)).kind, Kind::kWait);
@@ -407,7 +472,7 @@ TEST(ExchangeRules, EachTimeOutHasItsAnswer) {
 TEST(ExchangeRules, AConnectTimeOutMovesToAnotherNodeWithinOneConnectTimeout) {
   Rig rig(2);
   Exchange exchange;
-  const auto node = exchange.begin(kPolicy, false, 0, rig.place(), at(0s)).node->ref;
+  const auto node = exchange.begin(kPolicy, {false}, rig.place(), at(0s)).node->ref;
   const Step step = exchange.on_time(Stall::kNode, rig.place(), at(1s));
   ASSERT_EQ(step.kind, Kind::kTry);
   EXPECT_NE(step.node->ref, node);
@@ -421,7 +486,7 @@ TEST(ExchangeRules, TheTotalTimeCoversAllAttempts) {
   policy.timeouts.total = 1500ms;
   Rig rig(3);
   Exchange exchange;
-  (void)exchange.begin(policy, true, 0, rig.place(), at(0s));
+  (void)exchange.begin(policy, {true}, rig.place(), at(0s));
   ASSERT_EQ(exchange.on_time(Stall::kNode, rig.place(), at(1s)).kind, Kind::kTry);
   EXPECT_EQ(exchange.deadline(), at(1500ms));
   const Step step = exchange.on_time(Stall::kNode, rig.place(), at(1500ms));
@@ -436,17 +501,21 @@ TEST(Cursors, WorkersStayOutOfStepOverNewTables) {
   for (const std::string_view picker : {"round_robin", "smooth_weighted_round_robin"}) {
     Rig rig(kNodes, picker, kWorkers);
     std::vector<pick::Cursors> cursors(kWorkers);
+    std::vector<States> states(kWorkers);
     std::vector<base::Rng> rngs;
     for (unsigned w = 0; w < kWorkers; ++w) rngs.emplace_back(w + 1);
     for (int reload = 0; reload < 6; ++reload) {
       rig.publish();
-      for (unsigned w = 0; w < kWorkers; ++w) cursors[w].adopt(*rig.table, rngs[w]);
+      for (unsigned w = 0; w < kWorkers; ++w) {
+        cursors[w].adopt(*rig.table, rngs[w]);
+        states[w].adopt(*rig.table->model, {}, {}, rig.slots);
+      }
       std::vector<unsigned> picks;
       for (unsigned i = 0; i < kEach; ++i) {
         for (unsigned w = 0; w < kWorkers; ++w) {
           Exchange exchange;
-          const Place place{*rig.table, 0, cursors[w], rig.slots, w, rngs[w]};
-          picks.push_back(rig.index(exchange.begin(kPolicy, true, 0, place, at(0s)).node->ref));
+          const Place place{*rig.table, 0, cursors[w], rig.slots, w, rngs[w], states[w]};
+          picks.push_back(rig.index(exchange.begin(kPolicy, {true}, place, at(0s)).node->ref));
           exchange.give_up(0);
         }
       }
@@ -468,7 +537,7 @@ TEST(Cursors, SurviveANewTableAndStartAnewWithAnotherKind) {
   std::array<unsigned, 4> picks{};
   Exchange exchange;
   for (int i = 0; i < 400; ++i) {
-    const Step step = exchange.begin(kPolicy, true, 0, rig.place(), at(0s));
+    const Step step = exchange.begin(kPolicy, {true}, rig.place(), at(0s));
     ++picks[rig.index(step.node->ref)];
     exchange.give_up(0);
     rig.publish();  // a rotation that starts again with each Table would herd
@@ -476,7 +545,7 @@ TEST(Cursors, SurviveANewTableAndStartAnewWithAnotherKind) {
   for (const unsigned n : picks) EXPECT_EQ(n, 100U);
   rig.kind = pick::find("weighted_random");
   rig.publish();
-  EXPECT_EQ(exchange.begin(kPolicy, true, 0, rig.place(), at(0s)).kind, Kind::kTry);
+  EXPECT_EQ(exchange.begin(kPolicy, {true}, rig.place(), at(0s)).kind, Kind::kTry);
   exchange.give_up(0);
 }
 

@@ -40,10 +40,13 @@ struct Rig {
     // The former Table dies: nothing may point into it.
     table = pick::Table::make(std::move(made), std::move(kinds));
     cursors.adopt(*table, rng);
+    states.adopt(*table->model, std::vector<std::string>{"api"}, std::vector{rules}, slots);
   }
   Place place() {
-    return {*table, gone ? std::nullopt : std::optional<std::uint32_t>(0), cursors, slots, 0, rng};
+    return {*table, gone ? std::nullopt : std::optional<std::uint32_t>(0), cursors, slots, 0, rng,
+            states};
   }
+  UpstreamState& state() { return states.at(0); }
   model::WorkerCells& cells(unsigned i) { return slots.cells(nodes[i].ref, 0); }
   unsigned in_flight() {
     unsigned sum = 0;
@@ -65,6 +68,8 @@ struct Rig {
   bool gone = false;
   std::shared_ptr<const pick::Table> table;
   pick::Cursors cursors;
+  UpstreamRules rules{.retry_budget = BudgetOptions{}, .limits = {}, .queue = {.size = 0}};
+  States states{1};
   base::Rng rng{7};
 };
 

@@ -142,16 +142,24 @@ void Lane::perform(const Action& action) {
 
 void Lane::write(const Action& action) {
   writer_.reset();
-  writer_.emplace("apply", [this, action, weak = std::weak_ptr<Lane*>(self_)] {
-    // The lane lives while its thread runs; only the posted result may come too late.
-    auto outcome = std::make_shared<Outcome>(store_.perform(action));
-    reactor_.post(io::make_task([weak, outcome, what = action.what] {
+  const auto done = [this, what = action.what, weak = std::weak_ptr<Lane*>(self_)](Outcome how) {
+    const auto outcome = std::make_shared<Outcome>(std::move(how));
+    reactor_.post(io::make_task([weak, outcome, what] {
       if (const auto lane = weak.lock()) {
         (*lane)->finish(what, std::move(*outcome));
         (*lane)->pump();
       }
     }));
-  });
+  };
+  // The lane lives while its thread runs; only the posted result may come too late.
+  auto started = io::Thread::start("apply", [this, action, done] { done(store_.perform(action)); });
+  if (!started) {
+    Outcome failed;
+    failed.ok = false;
+    failed.error = started.error().text;
+    return done(std::move(failed));
+  }
+  writer_.emplace(std::move(*started));
 }
 
 void Lane::run(Do what, const std::vector<std::string>& arguments, base::Duration deadline) {

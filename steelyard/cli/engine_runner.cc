@@ -1,0 +1,316 @@
+#include "steelyard/cli/engine_runner.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/format.h>
+
+#include "steelyard/cli/engine_setup.h"
+#include "steelyard/cli/source.h"
+#include "steelyard/cli/version.h"
+#include "steelyard/io/clock.h"
+#include "steelyard/io/crypto.h"
+#include "steelyard/io/process.h"
+#include "steelyard/io/signal.h"
+
+namespace steelyard::cli {
+namespace {
+
+constexpr auto kReloadGap = std::chrono::milliseconds(100);
+constexpr auto kForever = std::chrono::hours(24 * 365);
+constexpr auto kLongestWait = std::chrono::seconds(1);  // so that an idle loop beats too
+constexpr auto kLeaseLook = std::chrono::milliseconds(20);
+constexpr auto kHoldingGap = std::chrono::seconds(1);
+constexpr auto kSameSignal = std::chrono::seconds(1);  // within it two are one
+
+int fail(std::string_view text) {
+  fmt::print(stderr, "steelyard: {}\n", text);
+  return kFailure;
+}
+
+std::shared_ptr<const config::Document> with_flags(
+    const std::shared_ptr<const config::Document>& document, const RunFlags& flags,
+    const base::Address& admin) {
+  auto changed = std::make_shared<config::Document>(*document);
+  if (flags.workers != 0) changed->proxy.workers = flags.workers;
+  if (flags.io) changed->proxy.io = *flags.io;
+  if (admin.valid()) changed->admin.address = admin;
+  return changed;
+}
+
+}  // namespace
+
+EngineRunner::EngineRunner(const RunFlags& flags, io::Reactor& reactor, io::Provider& provider,
+                           io::RemoteProvider* remote)
+    : flags_(flags),
+      reactor_(reactor),
+      provider_(provider),
+      remote_(remote),
+      log_(2),
+      engine_(reactor, provider, log_,
+              {.seed = io::random_seed(),
+               .version = std::string(kVersion),
+               .revision = std::string(kRevision),
+               .config = &config_}) {}
+
+int EngineRunner::run() {
+  const Source source = first_source();
+  if (!source.report.empty()) fmt::print(stderr, "{}", source.report);
+  if (source.document == nullptr) {
+    return fail(fmt::format("not started: {} cannot be used", source.name));
+  }
+  if (!flags_.admin.empty()) {
+    auto parsed = base::Address::parse(flags_.admin, /*any=*/true);
+    if (!parsed) return fail("--admin " + parsed.error().text);
+    if (!parsed->is_loopback()) return fail("--admin: " + flags_.admin + " is not loopback");
+    admin_ = *parsed;
+  }
+  // Before anything is served: it needs descriptors too.
+  const auto signals = io::watch_signals(reactor_, [this](int number) { on_own_signal(number); });
+  if (!signals) return fail("not started: " + signals.error().describe());
+  if (auto started = start(source.document); !started) return fail(started.error().describe());
+  provider_.keep_config(config_.record());
+  if (began_with_kept_ && !config_.look().empty()) {
+    if (config_.file_unusable()) engine_.began_without_file();
+    log_.event("config_kept", {{"file", source.name},
+                               {"difference", config_.difference()},
+                               {"text",
+                                "after a crash the engine runs what it had taken, not the file; "
+                                "HUP reads the file"}});
+  }
+  io::Beating beating(provider_.pulse(0));
+  while (!engine_.stopped()) {
+    beating.beat();
+    reactor_.run_turn(reactor_.now() + (unsettled_ ? base::Duration(kLeaseLook) : kLongestWait));
+    after_turn();
+  }
+  // Nobody can ask for these any more: the admin API is closed, or another engine's.
+  const auto totals = engine_.totals();
+  log_.event("served", {{"requests", fmt::format("{}", totals.requests)},
+                        {"successes", fmt::format("{}", totals.successes)},
+                        {"failures", fmt::format("{}", totals.failures)}});
+  return kOk;
+}
+
+// What the engine before had taken, when this one replaces one that crashed; else what the flags
+// name.
+Source EngineRunner::first_source() {
+  if (remote_ != nullptr && remote_->replaces_dead()) {
+    if (auto kept = RunningConfig::kept(remote_->kept_config())) {
+      Source source = load_text(kept->name, std::move(kept->text));
+      source.report.clear();  // its warnings were told when it was taken
+      if (source.document != nullptr) {
+        config_.took(source, kept->taken);
+        began_with_kept_ = true;
+        return source;
+      }
+      log_.event("config_not_kept", {{"reason", "this program does not take it any more"}});
+    }
+  }
+  Source source = load_source(flags_.config);
+  if (source.document != nullptr) config_.took(source, io::unix_now());
+  return source;
+}
+
+base::Result<void> EngineRunner::start(const std::shared_ptr<const config::Document>& document) {
+  document_ = with_flags(document, flags_, admin_);
+  check_descriptors(io::raise_descriptor_limit());
+  if (!document_->pid_file.empty()) {
+    if (auto claimed = provider_.claim_pid_file(document_->pid_file); !claimed) {
+      auto error = claimed.error();
+      error.text = config_.place_of("pid_file") + error.text;
+      return error;
+    }
+  }
+  if (auto started = engine_.start(document_); !started) return started;
+  for (const auto& address : engine_.listeners()) {
+    log_.event("listening", {{"address", address.to_text()}});
+  }
+  log_.event("admin", {{"url", fmt::format("http://{}/", engine_.admin_address().to_text())}});
+  return {};
+}
+
+void EngineRunner::after_turn() {
+  if (remote_ != nullptr) {
+    while (const auto message = remote_->next()) on_message(*message);
+    if (remote_->lost() != lost_) on_lost();
+    if (unsettled_) settle_lease();
+    if (stopping_) tell_holding();
+  }
+  const auto now = reactor_.now();
+  if (reload_wanted_ && !stopping_ && engine_.leased() && engine_.settled() &&
+      now >= next_reload_) {
+    reload_wanted_ = false;
+    next_reload_ = now + kReloadGap;
+    reload();
+  }
+}
+
+// A service manager may signal all processes of a service; what ends it is the supervisor's word.
+void EngineRunner::on_own_signal(int number) {
+  const bool ends = number == SIGTERM || number == SIGINT || number == SIGQUIT;
+  if (!ends || remote_ == nullptr || lost_) return on_signal(number);
+  passed_over_ = number;
+  passed_over_at_ = reactor_.now();
+  log_.event("signal_ignored", {{"number", fmt::format("{}", number)},
+                                {"text", "stop the supervisor, which is this engine's parent"}});
+}
+
+void EngineRunner::on_signal(int number) {
+  switch (number) {
+    case SIGHUP:
+      reload_wanted_ = true;
+      return;
+    case SIGTERM:
+    case SIGINT:
+      return stop(document_->proxy.drain.limit);
+    case SIGQUIT:
+      return stop(kForever);
+    case SIGUSR1:
+      return engine_.reopen_logs();
+    default:
+      return log_.event("signal_ignored", {{"number", fmt::format("{}", number)}});
+  }
+}
+
+void EngineRunner::on_message(const io::Message& message) {
+  switch (message.verb) {
+    case io::Verb::kSignal:
+      return on_signal(static_cast<int>(message.number));
+    case io::Verb::kGiveBack:
+      engine_.give_back();
+      return remote_->gave_back();
+    case io::Verb::kLease:
+      if (!remote_->take_lease()) {  // a supervisor never does that
+        return log_.event("lease_refused", {{"text", "another engine holds it"}});
+      }
+      log_.event("lease_back", {{"text", "this engine goes on"}});
+      return engine_.take_back();
+    case io::Verb::kHandOver:
+      return hand_over(io::addresses_of(message.text));
+    default:
+      return;
+  }
+}
+
+// With the lease this engine is the only one, and goes on. Without it another one is about to
+// serve, or does already: which of them goes on is seen by who can take the lease.
+void EngineRunner::on_lost() {
+  lost_ = remote_->lost();
+  unsettled_ = lost_ && !engine_.leased() && !stopping_;
+  if (!lost_) {
+    return log_.event("supervisor_found", {{"text", "a new supervisor takes over"}});
+  }
+  if (passed_over_ != 0 && reactor_.now() - passed_over_at_ < kSameSignal) {
+    on_signal(std::exchange(passed_over_, 0));  // it was gone already
+  }
+  if (engine_.leased() && !stopping_) return serve_alone();
+  log_.event("supervisor_lost",
+             {{"text", stopping_ ? "this engine drains and ends"
+                                 : "this engine had given the lease to a new one; it goes on until "
+                                   "that one serves, or in its place"}});
+}
+
+// Looked at every few milliseconds, so that one of the two has the lease soon.
+void EngineRunner::settle_lease() {
+  if (remote_->take_lease()) {
+    unsettled_ = false;
+    log_.event("lease_back", {{"text", "no other engine has it; this engine goes on"}});
+    engine_.take_back();
+    return serve_alone();
+  }
+  if (!remote_->another_serves()) return;
+  unsettled_ = false;
+  std::vector<base::Address> all;
+  for (const auto& listener : document_->listeners) all.push_back(listener.address);
+  hand_over(all);
+}
+
+// A socket that the others close must not stay open through us: clients would wait.
+void EngineRunner::hand_over(const std::vector<base::Address>& theirs) {
+  stopping_ = true;
+  log_.event("handed_over", {{"text", "a new engine serves; this one drains"}});
+  engine_.hand_over(theirs, document_->proxy.drain.idle, document_->proxy.drain.limit);
+  remote_->let_go();
+}
+
+void EngineRunner::tell_holding() {
+  const auto now = reactor_.now();
+  if (now < next_holding_ || engine_.leased()) return;
+  next_holding_ = now + kHoldingGap;
+  remote_->tell_holding(engine_.holding());
+}
+
+void EngineRunner::serve_alone() {
+  const auto trouble = stopping_ ? std::string() : remote_->let_be_found();
+  log_.event("supervisor_lost",
+             {{"text",
+               "this engine serves on with its sockets; it is not restarted when it crashes. "
+               "Start steelyard run again: it takes over"},
+              {"trouble", trouble.empty() ? "none" : trouble}});
+}
+
+void EngineRunner::reload() {
+  const Source source = load_source(flags_.config);
+  if (source.document == nullptr) {
+    engine_.reload_failed();
+    (void)config_.look();
+    // The first line is the event's reason; the others stand as they are.
+    const auto end = std::min(source.report.find('\n'), source.report.size());
+    const auto others = std::string_view(source.report).substr(end);
+    log_.event("reload_refused",
+               {{"file", source.name}, {"reason", std::string_view(source.report).substr(0, end)}});
+    if (others.size() > 1) fmt::print(stderr, "{}", others.substr(1));
+    return;
+  }
+  if (!source.report.empty()) fmt::print(stderr, "{}", source.report);
+  const auto document = with_flags(source.document, flags_, admin_);
+  tell_fixed(*document);
+  if (auto done = engine_.reload(document); !done) {
+    config_.refused(done.error().describe());
+    return log_.event("reload_refused",
+                      {{"file", source.name}, {"reason", done.error().describe()}});
+  }
+  document_ = document;
+  config_.took(source, io::unix_now());
+  provider_.keep_config(config_.record());
+  log_.event("reloaded", {{"file", source.name}});
+}
+
+// Each client may take two descriptors: its own and one to a node. On an ordinary machine they are
+// fewer than the default wants and enough all the same, so that is told only to who set a number.
+void EngineRunner::check_descriptors(unsigned long limit) {
+  constexpr std::uint32_t kPlenty = 4096;
+  const auto& proxy = document_->proxy;
+  const auto workers = proxy.workers != 0 ? proxy.workers : io::usable_processors();
+  const auto clients = clients_for(limit, workers);
+  const auto wanted = proxy.clients.max_connections;
+  const bool set = wanted != proxy::ClientOptions{}.max_connections;
+  if (clients >= wanted || (!set && clients >= kPlenty)) return;
+  log_.event("few_descriptors",
+             {{"limit", fmt::format("{}", limit)},
+              {"wanted", fmt::format("{}", 2UL * wanted)},
+              {"clients", fmt::format("{}", clients)},
+              {"text",
+               "so many clients are let in; for more raise the limit of open files, or lower "
+               "clients.max_connections"}});
+}
+
+void EngineRunner::tell_fixed(const config::Document& document) {
+  for (const auto& key : config::fixed_changes(*document_, document)) {
+    log_.event("reload_partly", {{"key", key}, {"text", "is taken at the next start only"}});
+  }
+}
+
+void EngineRunner::stop(base::Duration limit) {
+  const bool again = std::exchange(stopping_, true);
+  // One stop may come as several signals: `timeout` sends two, a service manager one to each
+  // process.
+  if (again && reactor_.now() - asked_to_stop_ < kSameSignal) return;
+  asked_to_stop_ = reactor_.now();
+  log_.event(again ? "stopping_now" : "draining", {});
+  if (again) return engine_.stop({}, {});
+  const auto& drain = document_->proxy.drain;
+  engine_.stop(drain.idle, limit, drain.accept);
+}
+
+}  // namespace steelyard::cli

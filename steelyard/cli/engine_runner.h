@@ -1,0 +1,71 @@
+// EngineRunner: an Engine as a process sees it: what its signals and its supervisor's messages
+// mean, reloads, and the loop's pulse.
+//
+//   HUP reload · TERM, INT drain and stop, a second time stop now · QUIT drain without limit ·
+//   USR1 reopen log files
+//
+// Reloads join: at most one in 100 ms, the last file wins. An engine in the place of one that
+// crashed runs what that one had taken, whatever became of the file since. Control thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "steelyard/cli/command.h"
+#include "steelyard/cli/engine.h"
+#include "steelyard/cli/log.h"
+#include "steelyard/cli/running_config.h"
+#include "steelyard/io/provider.h"
+#include "steelyard/io/reactor.h"
+#include "steelyard/io/remote_provider.h"
+
+namespace steelyard::cli {
+
+class EngineRunner {
+ public:
+  // `remote` is the provider again, when it belongs to a supervisor; else null.
+  EngineRunner(const RunFlags& flags, io::Reactor& reactor, io::Provider& provider,
+               io::RemoteProvider* remote);
+
+  // Loads, starts, and runs until it has stopped; the exit code. What is wrong is on stderr.
+  int run();
+
+ private:
+  base::Result<void> start(const std::shared_ptr<const config::Document>& document);
+  void after_turn();
+  void on_own_signal(int number);
+  void on_signal(int number);
+  void on_message(const io::Message& message);
+  void on_lost();
+  void serve_alone();
+  void settle_lease();
+  void hand_over(const std::vector<base::Address>& theirs);
+  void tell_holding();
+  [[nodiscard]] Source first_source();
+  void reload();
+  void stop(base::Duration limit);
+  void check_descriptors(unsigned long limit);
+  void tell_fixed(const config::Document& document);
+
+  RunFlags flags_;
+  io::Reactor& reactor_;
+  io::Provider& provider_;
+  io::RemoteProvider* remote_;
+  Log log_;
+  RunningConfig config_;
+  Engine engine_;
+  std::shared_ptr<const config::Document> document_;
+  base::Address admin_;
+  base::TimePoint next_holding_{};
+  base::TimePoint next_reload_{};
+  bool began_with_kept_ = false;
+  bool stopping_ = false;
+  base::TimePoint asked_to_stop_{};  // by a signal
+  int passed_over_ = 0;              // the last signal that was the supervisor's business
+  base::TimePoint passed_over_at_{};
+  bool reload_wanted_ = false;
+  bool lost_ = false;       // as far as it was said
+  bool unsettled_ = false;  // lost without the lease: who goes on is not decided
+};
+
+}  // namespace steelyard::cli

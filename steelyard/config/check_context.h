@@ -1,0 +1,49 @@
+// What the checks of a Document work with: the Document, its tree for places, and where to report.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "steelyard/config/document.h"
+#include "steelyard/schema/problems.h"
+#include "steelyard/schema/tree.h"
+
+namespace steelyard::config {
+
+inline std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+// The document with its tree: reports at the place of a path.
+struct Context {
+  const Document& document;
+  const schema::Node& tree;
+  schema::Problems& problems;
+
+  void error(const std::string& path, std::string text) const {
+    problems.error(tree.deepest(path).place, path, std::move(text));
+  }
+  void warn(const std::string& path, std::string text) const {
+    problems.warn(tree.deepest(path).place, path, std::move(text));
+  }
+  [[nodiscard]] bool written(const std::string& path) const { return tree.at(path) != nullptr; }
+  // Written, and nothing of it was left out as refused.
+  [[nodiscard]] bool complete(const std::string& path) const {
+    const schema::Node* node = tree.at(path);
+    return node != nullptr && !node->refused;
+  }
+  // No error so far at or below a path: only then does a follow-up say something new.
+  [[nodiscard]] bool clean(std::string_view path) const {
+    return std::none_of(
+        problems.list().begin(), problems.list().end(), [&](const schema::Problem& problem) {
+          const std::string_view at = problem.path;
+          if (problem.warning || !at.starts_with(path)) return false;
+          return at.size() == path.size() || at[path.size()] == '.' || at[path.size()] == '[';
+        });
+  }
+  [[nodiscard]] std::string where(const std::string& path) const {
+    const auto place = tree.deepest(path).place;
+    return std::to_string(place.line) + ":" + std::to_string(place.column);
+  }
+};
+
+}  // namespace steelyard::config

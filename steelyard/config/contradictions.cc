@@ -1,0 +1,103 @@
+// Options that are fine alone and make no sense together. Warnings, since the balancer can run with
+// them; each says what happens, so that one knows what to write instead.
+#include "steelyard/config/contradictions.h"
+
+namespace steelyard::config {
+namespace {
+
+// Nodes of the upstream that has most of them, among those that a route leads to; 0: not known.
+std::size_t most_nodes(const Context& in, const request::RouteOptions& route) {
+  std::size_t most = 0;
+  const auto look = [&](const std::string& name) {
+    if (const auto* upstream = in.document.upstreams.find(name); upstream != nullptr) {
+      most = std::max(most, upstream->nodes.size());
+    }
+  };
+  look(route.upstream);
+  for (const auto& part : route.split) look(part.upstream);
+  return most;
+}
+
+// Within a total that ends first, a time never comes.
+void check_within_total(const Context& in, const std::string& path,
+                        const request::RouteOptions& route) {
+  const auto& total = route.timeouts.total;
+  const auto late = [&](const std::string& at, const std::optional<base::Duration>& value) {
+    if (total && value && *value >= *total) {
+      in.warn(path + at, "is not shorter than timeouts.total, so it never takes effect");
+    }
+  };
+  late(".retry.timeout", route.retry.timeout);
+  if (route.hedge) late(".hedge.after", route.hedge->after);
+}
+
+void check_route(const Context& in, const std::string& path, const request::RouteOptions& route) {
+  check_within_total(in, path, route);
+  const auto retry = path + ".retry";
+  if (route.retry.attempts == 0) {
+    for (const std::string key : {".statuses", ".timeout"}) {
+      if (in.written(retry + key)) in.warn(retry + key, "has no effect: retry.attempts is 0");
+    }
+  }
+  if (most_nodes(in, route) != 1) return;
+  const std::string alone = "has no effect: there is one node, and none is asked twice";
+  if (in.written(retry) && route.retry.attempts > 0) in.warn(retry, alone);
+  if (route.hedge) in.warn(path + ".hedge", alone);
+}
+
+void check_rules(const Context& in, const std::string& path, const request::UpstreamRules& rules) {
+  const auto& limits = rules.limits;
+  const bool steady = limits.concurrency == request::Concurrency::kStatic;
+  if (steady && in.written(path + ".limits.min_in_flight")) {
+    in.warn(path + ".limits.min_in_flight", "has no effect: limits.concurrency is static");
+  }
+  if (steady && limits.max_in_flight == 0 && rules.queue.size > 0 && in.written(path + ".queue")) {
+    in.warn(path + ".queue",
+            "has hardly an effect: without limits.max_in_flight a node is full only on trial");
+  }
+  const auto& budget = rules.retry_budget;
+  if (budget && budget->ratio == 0 && budget->floor == 0) {
+    in.warn(path + ".retry_budget", "is 0 with a floor of 0: there is no retry and no hedge");
+  }
+}
+
+void check_clients(const Context& in) {
+  const auto& proxy = in.document.proxy;
+  const auto& clients = proxy.clients;
+  const std::string line = "clients.max_line";
+  if (clients.max_line > clients.max_head) {
+    if (in.written(line)) {
+      in.warn(line, "is above clients.max_head, which the first line counts for too");
+    } else {
+      in.warn("clients.max_head", "is below clients.max_line: no line may be that long");
+    }
+  }
+  const auto memory = proxy.overload.memory.count;
+  const auto share = memory / std::max(1U, proxy.workers);
+  if (memory != 0 && share < clients.max_head.count) {
+    in.warn("overload.memory",
+            "leaves a worker less than one head may have (clients.max_head): requests would be "
+            "refused before they are whole");
+  }
+  if (proxy.drain.idle > proxy.drain.limit && in.written("drain.idle")) {
+    in.warn("drain.idle", "is longer than drain.limit, at which all connections are closed");
+  }
+}
+
+}  // namespace
+
+void check_contradictions(const Context& in) {
+  for (std::size_t i = 0; i < in.document.listeners.size(); ++i) {
+    const auto& routes = in.document.listeners[i].routes;
+    const auto all = schema::join_index("listeners", i) + ".routes";
+    for (std::size_t j = 0; j < routes.size(); ++j) {
+      check_route(in, schema::join_index(all, j), routes[j]);
+    }
+  }
+  for (const auto& [name, upstream] : in.document.upstreams) {
+    check_rules(in, schema::join_path("upstreams", name), upstream.rules);
+  }
+  check_clients(in);
+}
+
+}  // namespace steelyard::config

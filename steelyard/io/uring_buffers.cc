@@ -1,0 +1,77 @@
+#include "steelyard/io/uring_buffers.h"
+
+#include <cassert>
+#include <cstring>
+#include <new>
+#include <sys/mman.h>
+
+#include "steelyard/io/poison.h"
+
+namespace steelyard::io {
+
+UringBuffers::UringBuffers(unsigned count, std::size_t size, SlabPool& slabs)
+    : count_(count), size_(size), slabs_(slabs), buffers_(std::make_unique<Buffer[]>(count)) {
+  assert((count & (count - 1)) == 0 && count > 1);
+  void* const memory = ::mmap(nullptr, count * (size + sizeof(io_uring_buf)),
+                              PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  memory_ = static_cast<std::byte*>(memory);
+  ring_ = reinterpret_cast<io_uring_buf*>(memory_ + count * size);
+  for (std::uint16_t id = 0; id < count; ++id) {
+    buffers_[id].release = &released;
+    buffers_[id].owner = this;
+    buffers_[id].id = id;
+    give_back(id);
+  }
+}
+
+UringBuffers::~UringBuffers() {
+  assert(lent_ == 0 && "Bufs of a reactor must die before it");
+  unpoison(memory_, count_ * size_);
+  ::munmap(memory_, count_ * (size_ + sizeof(io_uring_buf)));
+}
+
+base::Result<void> UringBuffers::attach(UringRing& ring) { return ring.add_buffers(ring_, count_); }
+
+base::Buf UringBuffers::lend(std::uint16_t id, std::size_t filled, std::uint8_t& pins) {
+  unpoison(bytes(id), filled);
+  if (lent_ >= count_ / 2 || pins >= kMostOfOne) {
+    ++copies_;
+    Slab copy = slabs_.take(filled);
+    std::memcpy(copy.data(), bytes(id), filled);
+    give_back(id);
+    return std::move(copy).take(filled);
+  }
+  Buffer& buffer = buffers_[id];
+  buffer.pins = &pins;
+  ++pins;
+  ++lent_;
+  return base::Buf(&buffer, bytes(id), filled);
+}
+
+void UringBuffers::forget(const std::uint8_t& pins) noexcept {
+  for (unsigned id = 0; pins > 0 && id < count_; ++id) {
+    if (buffers_[id].pins == &pins) buffers_[id].pins = nullptr;
+  }
+}
+
+void UringBuffers::released(base::Storage* storage) noexcept {
+  auto* const buffer = static_cast<Buffer*>(storage);
+  UringBuffers& owner = *buffer->owner;
+  if (buffer->pins != nullptr) --*std::exchange(buffer->pins, nullptr);
+  --owner.lent_;
+  owner.give_back(buffer->id);
+}
+
+void UringBuffers::give_back(std::uint16_t id) noexcept {
+  // What the kernel writes there is not seen by the sanitizer; what we still read is.
+  poison(bytes(id), size_);
+  // Not the whole entry: the ring's tail shares the last bytes of the first one.
+  io_uring_buf& entry = ring_[tail_ & (count_ - 1)];
+  entry.addr = reinterpret_cast<std::uint64_t>(bytes(id));
+  entry.len = static_cast<std::uint32_t>(size_);
+  entry.bid = id;
+  std::atomic_ref(ring_[0].resv).store(++tail_, std::memory_order_release);
+}
+
+}  // namespace steelyard::io
