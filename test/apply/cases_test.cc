@@ -183,7 +183,7 @@ TEST(Cases, DRV_15_AnEditByHandIsWrittenOverOnce) {
   ASSERT_TRUE(rig.settles());
   const std::string before = slurp(rig.stub.file());
   spit(rig.stub.file(), before + "# by hand\n");
-  ASSERT_TRUE(rig.until([&] { return rig.log.count("edited") == 1; }, seconds(5)));
+  ASSERT_TRUE(rig.until([&] { return rig.log.count("edited") == 1; }));
   ASSERT_TRUE(rig.settles());
   rig.spend(milliseconds(1500));
   EXPECT_EQ(slurp(rig.stub.file()), before);

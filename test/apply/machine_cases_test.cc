@@ -191,6 +191,24 @@ TEST(Cases, DRV_15_AnEditByHandIsSeenWithinTwoSecondsAndUndoneOnce) {
   EXPECT_EQ(w.reload_times.size(), 1U);
 }
 
+TEST(Cases, DRV_15_AnEditSeenHalfWrittenIsOneEdit) {
+  for (const auto* half : {"", "upstream api {\n"}) {  // truncated; a head that is not ours
+    World w = settled();
+    w.run(seconds(10));
+    w.files["api"].file = half;
+    w.done.clear();
+    while (w.count(Do::kLook) == 0) {
+      if (!w.act()) w.now = w.machine().wake();
+    }
+    w.files["api"].file = file_text("api", 10) + "# by hand\n";
+    w.run(seconds(20));
+    EXPECT_EQ(w.files["api"].file, file_text("api", 10));
+    EXPECT_EQ(w.target().status.edits, 1U) << half;
+    EXPECT_FALSE(w.happened("refused")) << half;
+    EXPECT_EQ(w.state(), State::kApplied);
+  }
+}
+
 TEST(Cases, DRV_15_AnEditRightBeforeTheInstallIsNotOverwrittenUnseen) {
   World w = settled();
   w.edit_before_install = true;

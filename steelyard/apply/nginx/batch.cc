@@ -236,8 +236,9 @@ void Machine::wrote(Do what, const Outcome& outcome, TimePoint now) {
   }
   if (!outcome.ok || outcome.changed) {
     group_.erase(group_.begin() + static_cast<std::ptrdiff_t>(index_));
-    if (outcome.changed) return edited(name, outcome.file, now);
-    return fail(name, outcome.error, now);
+    if (!outcome.changed) return fail(name, outcome.error, now);
+    differs(name, outcome.file, now);
+    return;
   }
   if (what == Do::kMark) t.marked = true;
   if (what == Do::kInstall) {

@@ -145,16 +145,33 @@ void Machine::looked(const Outcome& outcome, TimePoint now) {
     t.status.last_error = outcome.error;
     return;
   }
-  if (outcome.file == t.disk) return;
+  if (outcome.file == t.disk) {
+    t.unsure.reset();
+    return;
+  }
+  differs(name, outcome.file, now);
+}
+
+// FILE does not hold what it did. Editors truncate, then write: what is seen once may be half of
+// it, so it counts when a second look finds the same.
+void Machine::differs(const std::string& name, const Content& text, TimePoint now) {
+  Target& t = at(name);
+  if (t.unsure != text) {
+    t.unsure = text;
+    t.retry_at = std::max(t.retry_at, now + options_.look_again);
+    poll_at_ = std::min(poll_at_, now + options_.look_again);
+    return;
+  }
+  t.unsure.reset();
   if (t.foreign) {
-    const Owner whose = outcome.file ? owner(*outcome.file) : Owner::kEmpty;
+    const Owner whose = text ? owner(*text) : Owner::kEmpty;
     if (whose == Owner::kForeign) return;
     t.open = t.foreign = false;  // load it anew
     t.retry_at = now;
     t.reason.clear();
     return;
   }
-  edited(name, outcome.file, now);
+  edited(name, text, now);
 }
 
 // Somebody else changed the file of a target.

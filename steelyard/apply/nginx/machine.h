@@ -74,7 +74,8 @@ struct MachineOptions {
   Duration watch = std::chrono::seconds(3);
   bool reassert = true;  // else an edit stops the target
 
-  Duration poll = std::chrono::seconds(1);  // an edit is seen within two seconds
+  Duration poll = std::chrono::seconds(1);               // an edit is seen within two seconds
+  Duration look_again = std::chrono::milliseconds(100);  // whether a difference is a whole edit
   Duration sample_every = std::chrono::milliseconds(50);
   unsigned respawns_most = 3;  // changes of the worker set while watching that make a crash loop
   Duration backoff = std::chrono::seconds(1);
@@ -99,6 +100,7 @@ struct Target {
   bool foreign = false;  // not ours: never touched
   bool stopped = false;
   Content disk;                   // what FILE holds
+  std::optional<Content> unsure;  // seen once in FILE instead of disk
   Content good;                   // last verified content, to go back to
   std::optional<Content> serves;  // what Nginx was seen to load; nothing: unknown
   bool settled = false;           // disk is what Nginx serves, and .good says so
@@ -183,6 +185,7 @@ class Machine {
   void opened(Do what, Outcome& outcome, TimePoint now);
   void adopt(const std::string& name, TimePoint now);
   void looked(const Outcome& outcome, TimePoint now);
+  void differs(const std::string& name, const Content& text, TimePoint now);
   void edited(const std::string& name, const Content& text, TimePoint now);
   // batch.cc: a change, forwards
   void begin(Names names);
