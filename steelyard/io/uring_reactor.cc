@@ -17,9 +17,8 @@ namespace steelyard::io {
 namespace {
 
 constexpr std::uint64_t kKindBits = 4;
-// A lone small send is reported after this long at the latest. An idle reactor wakes once more for
-// it, then sleeps.
-constexpr Duration kSentDelay = std::chrono::milliseconds(1);
+// After an enter that could not submit, for want of memory or of room for completions.
+constexpr Duration kTryAgain = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -173,11 +172,12 @@ void UringReactor::run_turn(TimePoint until) {
 
 void UringReactor::wait(TimePoint until) {
   Duration longest{0};
-  if (ready_.empty()) {
+  // Quick sends are over once they are submitted, and what their on_sent brings may be more to do.
+  if (ready_.empty() && (quick_.empty() || stuck_)) {
     const TimePoint wake = std::min(until, timers_.next());
     const TimePoint from = steady_now();
     longest = wake == TimePoint::max() ? Duration::max() : wake <= from ? Duration(0) : wake - from;
-    if (!quick_.empty()) longest = std::min(longest, kSentDelay);
+    if (stuck_) longest = std::min(longest, kTryAgain);
   }
   // Without memory nothing is submitted, and the next turn tries again.
   (void)ring_->enter(1, longest);
@@ -243,7 +243,8 @@ void UringReactor::settle_quick_sends() {
     s.quick_failed = true;
     s.quick_result = completion.res;
   }
-  if (!ring_->all_submitted() || ring_->overflowed()) return;
+  stuck_ = !ring_->all_submitted() || ring_->overflowed();
+  if (stuck_) return;
   settling_.swap(quick_);
   handle_looking_ahead(
       static_cast<unsigned>(settling_.size()), [this](unsigned i) { return settling_[i]; },

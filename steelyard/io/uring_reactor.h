@@ -9,8 +9,9 @@
 // Quick sends. A send that surely fits would complete while it is submitted and end the wait at
 // once, for a report that nobody is waiting for. So small sends ask for no completion unless they
 // fail or fall short, and never wait in the kernel (MSG_DONTWAIT): when the enter is over and
-// nothing was reported, all of it was taken. Their on_sent comes first thing after the wait, which
-// kSentDelay bounds.
+// nothing was reported, all of it was taken. A turn with quick sends does not wait, so that on_sent
+// comes at once: under load there is enough to do anyway, and without load one more enter costs
+// less than the timer that a bounded wait would arm.
 #pragma once
 
 #include <array>
@@ -247,6 +248,7 @@ class UringReactor final : public Reactor {
   std::vector<Ref> wanted_;
   ReadyQueue<Kind> ready_;
   AcceptPause accept_pause_{static_cast<std::uint8_t>(Kind::kListener)};
+  bool stuck_ = false;              // the last enter could not submit all
   std::vector<StreamSlot*> quick_;  // with a quick send that is not known to be over
   std::vector<StreamSlot*> settling_;
   Mailbox mailbox_;
