@@ -75,6 +75,7 @@ Json node_of(const NodeView& node, const Now& now) {
         Json{{"at", when(node.last_decision_at, now)}, {"text", node.last_decision}};
   }
   out["counts"] = Json{{"attempts", node.counts.attempts},
+                       {"retries", node.counts.retries},
                        {"successes", node.counts.successes},
                        {"failures", node.counts.failures},
                        {"connect_failures", node.counts.connect_failures},

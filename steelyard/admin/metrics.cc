@@ -107,6 +107,11 @@ void traffic(Exposition& out, Views views, const control::Counts& gone) {
   each_counts([&](const std::string& u, std::string_view n, const Counts& c) {
     out.sample({{"upstream", u}, {"node", n}}, c.attempts);
   });
+  out.family("upstream_retries_total", "counter",
+             "Of which after the first of an exchange: retries and hedges.");
+  each_counts([&](const std::string& u, std::string_view n, const Counts& c) {
+    out.sample({{"upstream", u}, {"node", n}}, c.retries);
+  });
   out.family("upstream_timeouts_total", "counter", "Attempts that timed out.");
   each_counts([&](const std::string& u, std::string_view n, const Counts& c) {
     out.sample({{"upstream", u}, {"node", n}}, c.timeouts);

@@ -17,6 +17,7 @@ Counts light_counts(const model::Slots& slots, model::NodeRef ref) {
   for (std::uint32_t w = 0; w < slots.workers(); ++w) {
     const model::WorkerCells& cells = slots.cells(ref, w);
     sum.attempts += cells.attempts.read();
+    sum.retries += cells.retries.read();
     sum.successes += cells.successes.read();
     sum.failures += cells.failures.read();
     sum.connect_failures += cells.connect_failures.read();
@@ -37,6 +38,7 @@ base::Histogram heads(const model::Slots& slots, model::NodeRef ref) {
 
 void Counts::add(const Counts& other) noexcept {
   attempts += other.attempts;
+  retries += other.retries;
   successes += other.successes;
   failures += other.failures;
   connect_failures += other.connect_failures;
@@ -48,6 +50,7 @@ void Counts::add(const Counts& other) noexcept {
 Counts Counts::since(const Counts& earlier) const noexcept {
   Counts diff;
   diff.attempts = attempts - earlier.attempts;
+  diff.retries = retries - earlier.retries;
   diff.successes = successes - earlier.successes;
   diff.failures = failures - earlier.failures;
   diff.connect_failures = connect_failures - earlier.connect_failures;

@@ -20,6 +20,7 @@ namespace steelyard::control {
 // the upstream's `gone`.
 struct Counts {
   std::uint64_t attempts = 0;
+  std::uint64_t retries = 0;  // of which after the first of an exchange, hedges too
   std::uint64_t successes = 0;
   std::uint64_t failures = 0;          // after connecting
   std::uint64_t connect_failures = 0;  // not in `failures`

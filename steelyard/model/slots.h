@@ -61,6 +61,7 @@ struct alignas(base::kCacheLine) NodeLine {
 // `failure_streak`.
 struct alignas(base::kCacheLine) WorkerCells {
   base::Cell<std::uint64_t> attempts;   // attempts begun (picked)
+  base::Cell<std::uint64_t> retries;    // of which after the first of an exchange, hedges too
   base::Cell<std::uint64_t> successes;  // answers that count as success (status < 500)
   base::Cell<std::uint64_t> failures;   // answers ≥ 500, broken answers, time-outs after connecting
   base::Cell<std::uint64_t>

@@ -146,6 +146,7 @@ Step Exchange::start(const Place& place, Chosen chosen, Picked how, TimePoint no
   attempt.token = std::move(chosen.token);
   attempt.cells = &place.slots.cells(node.ref, place.worker);
   attempt.cells->attempts.add(1);
+  if (tries_ > 0) attempt.cells->retries.add(1);
   attempt.turn = tried_count_;
   if (tried_count_ < kTried) {
     answered_with_[tried_count_] = 0;

@@ -40,6 +40,14 @@ TEST(Cases, LCN_03_AFailedConnectGivesItsTokenBackOnce) {
       exchange.finished(0);
       EXPECT_EQ(rig.in_flight(), 0U);
     }
+    std::uint64_t attempts = 0;
+    std::uint64_t retries = 0;
+    for (const auto& node : rig.nodes) {
+      attempts += rig.slots.cells(node.ref, 0).attempts.read();
+      retries += rig.slots.cells(node.ref, 0).retries.read();
+    }
+    EXPECT_EQ(attempts, 1000U);
+    EXPECT_EQ(retries, 500U);
   }
 }
 
