@@ -2,6 +2,11 @@
 // them; each says what happens, so that one knows what to write instead.
 #include "steelyard/config/contradictions.h"
 
+#include <array>
+
+#include "steelyard/base/nearest.h"
+#include "steelyard/schema/scalar.h"
+
 namespace steelyard::config {
 namespace {
 
@@ -18,21 +23,68 @@ std::size_t most_nodes(const Context& in, const request::RouteOptions& route) {
   return most;
 }
 
-// Within a total that ends first, a time never comes.
-void check_within_total(const Context& in, const std::string& path,
-                        const request::RouteOptions& route) {
-  const auto& total = route.timeouts.total;
-  const auto late = [&](const std::string& at, const std::optional<base::Duration>& value) {
-    if (total && value && *value >= *total) {
+// A time that comes only when something else has ended what it is for.
+void check_late(const Context& in, const std::string& path, const request::RouteOptions& route) {
+  const auto& timeouts = route.timeouts;
+  if (!in.clean(path + ".timeouts")) return;
+  const auto late = [&](const std::string& at, base::Duration value, base::Duration end,
+                        const std::string& by) {
+    if (!in.written(path + at) || !in.clean(path + at)) return;
+    if (timeouts.total && value >= *timeouts.total) {
       in.warn(path + at, "is not shorter than timeouts.total, so it never takes effect");
+    } else if (value >= end) {
+      in.warn(path + at, "is not shorter than " + by + " (" + schema::duration_text(end) +
+                             "), at which the attempt fails: it never takes effect");
     }
   };
-  late(".retry.timeout", route.retry.timeout);
-  if (route.hedge) late(".hedge.after", route.hedge->after);
+  if (const auto& time = route.retry.timeout) {
+    late(".retry.timeout", *time, timeouts.connect + timeouts.head,
+         "timeouts.connect and timeouts.head together");
+  }
+  if (!route.hedge) return;
+  // Both begin anew with the wait for the head, so the longer of the two is what counts.
+  const auto end = std::max(timeouts.connect, timeouts.head);
+  const std::string by = timeouts.head < timeouts.connect ? "timeouts.connect" : "timeouts.head";
+  if (const auto& after = route.hedge->after) {
+    late(".hedge.after", *after, end, by);
+    if (in.written(path + ".hedge.least"))
+      in.warn(path + ".hedge.least", "has no effect: hedge.after is set, nothing is measured");
+  } else {
+    late(".hedge.least", route.hedge->least, end, by);
+  }
+}
+
+void check_tell(const Context& in, const std::string& path,
+                const request::TimeoutOptions& timeouts) {
+  if (timeouts.tell && !timeouts.total && in.clean(path))
+    in.warn(path + ".tell", "has no effect: there is no total of which time could be left");
+}
+
+bool is_h2c(std::string_view protocol) {
+  return schema::same_word(protocol.substr(0, protocol.find('/')), "h2c");
+}
+
+void check_upgrades(const Context& in, const std::string& path,
+                    const std::vector<std::string>& upgrades) {
+  static constexpr std::array<std::string_view, 1> kKnown{"websocket"};
+  for (const auto& protocol : upgrades) {
+    if (is_h2c(protocol)) {
+      in.warn(path, "names " + quoted(protocol) +
+                        ": requests inside such a connection reach the node past every route; "
+                        "leave it out");
+      continue;
+    }
+    if (schema::same_word(protocol, kKnown.front())) continue;
+    if (const auto near = base::nearest(protocol, kKnown); !near.empty()) {
+      in.warn(path, "names " + quoted(protocol) + ", did you mean " + quoted(near) + "?");
+    }
+  }
 }
 
 void check_route(const Context& in, const std::string& path, const request::RouteOptions& route) {
-  check_within_total(in, path, route);
+  check_late(in, path, route);
+  check_tell(in, path + ".timeouts", route.timeouts);
+  if (in.clean(path + ".upgrades")) check_upgrades(in, path + ".upgrades", route.upgrades);
   const auto retry = path + ".retry";
   if (route.retry.attempts == 0) {
     for (const std::string key : {".statuses", ".timeout"}) {
