@@ -95,9 +95,11 @@ void traffic(Exposition& out, Views views, const control::Counts& gone) {
         }
         if (gone.attempts != 0) visit(std::string(kGone), kGone, gone);
       };
-  out.family("upstream_attempts_total", "counter",
-             "Attempts that ended, by result; nodes that left count under \"(gone)\", "
-             "all of upstreams that left under upstream \"(gone)\".");
+  out.family(
+      "upstream_attempts_total", "counter",
+      "Attempts that ended, by result; nodes that left count under \"(gone)\", "
+      "all of upstreams that left under upstream \"(gone)\". Those given up (the client left, "
+      "a hedge lost, a reused connection was dead) have no result.");
   each_counts([&](const std::string& u, std::string_view n, const Counts& c) {
     out.sample({{"upstream", u}, {"node", n}, {"result", "success"}}, c.successes);
     out.sample({{"upstream", u}, {"node", n}, {"result", "failure"}}, c.failures);

@@ -57,8 +57,10 @@ void write_workers(admin::Exposition& out, const Metrics& workers) {
   out.sample({}, stage);
   base::Histogram duration;
   for (const auto* worker : workers) duration.merge(worker->duration.read());
-  out.family("http_request_duration_seconds", "histogram",
-             "Time from the head of the request to the end of the answer.");
+  out.family(
+      "http_request_duration_seconds", "histogram",
+      "Time from the head of the request to the end of the answer, ours too; without those that "
+      "were broken off and requests that were refused.");
   out.histogram({}, duration);
   base::Histogram connect;
   for (const auto* worker : workers) connect.merge(worker->connect_time.read());

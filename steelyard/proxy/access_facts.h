@@ -19,7 +19,7 @@
 namespace steelyard::proxy {
 
 struct AccessFacts {
-  base::TimePoint began{};  // head of the request
+  base::TimePoint began{};  // first byte of the request
   base::TimePoint ended{};
   base::Address client, listener, node;
   // The request's head: request line, fields, empty line; as nodes get it, or, of a request that

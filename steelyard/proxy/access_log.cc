@@ -7,6 +7,7 @@
 
 #include "steelyard/http/chars.h"
 #include "steelyard/http/list.h"
+#include "steelyard/http/trace.h"
 #include "steelyard/io/clock.h"
 
 namespace steelyard::proxy {
@@ -82,7 +83,8 @@ bool read_line(std::string_view line, bool whole, http::AccessRecord& to) noexce
   return true;
 }
 
-// Method, target, host, request id and the fields that the format wants, from the head.
+// Method, target, host, ids of request and trace, and the fields that the format wants, from the
+// head.
 void read_head(std::string_view head, const http::AccessFormat& format, http::AccessRecord& to,
                Values& values) noexcept {
   const auto end = head.find("\r\n");
@@ -93,6 +95,9 @@ void read_head(std::string_view head, const http::AccessFormat& format, http::Ac
   while (next_field(head, line)) {
     if (http::same_word(line.name, "host")) to.host = line.value;
     if (http::same_word(line.name, "x-request-id")) to.request_id = line.value;
+    if (http::same_word(line.name, "traceparent")) {
+      if (const auto trace = http::parse_traceparent(line.value)) to.trace_id = trace->trace_id;
+    }
     for (std::size_t i = 0; i < wanted.size() && i < values.size(); ++i) {
       if (!values[i] && http::same_word(line.name, wanted[i])) values[i] = line.value;
     }

@@ -158,6 +158,7 @@ void ClientConnection::kill(request::Reason why) noexcept {
 
 void ClientConnection::shed() noexcept {
   if (state_ == State::kOpen && exchanges_ == nullptr && !codec_->idle()) {
+    core_.metrics.answers[0].add(1);
     log_refusal({http::Why::kLimit, 503, "broken off before its head was whole"}, {});
   }
   kill(request::Reason::kOverload);
@@ -203,6 +204,7 @@ void ClientConnection::on_bytes(base::Buf bytes) noexcept {
   if (state_ == State::kOpen) {
     credit_ -= std::min(credit_, bytes.size());
     body_.moved(bytes.size());
+    if (exchanges_ == nullptr && codec_->idle()) asked_ = core_.reactor.now();
     codec_->receive(std::move(bytes));
     if (core_.overload.stage() >= Stage::kRefuse && exchanges_ == nullptr) refuse_part();
     core_.deferred.add(*this);
@@ -259,7 +261,7 @@ void ClientConnection::answer_waits() noexcept {
 void ClientConnection::begin_receiving() noexcept {
   waits_ = false;
   receiving_ = true;
-  body_.start(4);
+  body_.start(20);
   core_.deferred.add(*this);
 }
 
@@ -337,8 +339,11 @@ void ClientConnection::on_refused(const http::Reset& reset, std::string_view hea
 // A request that never was an exchange.
 void ClientConnection::log_refusal(const http::Reset& reset, std::string_view head) noexcept {
   if (!core_.logging()) return;
+  const auto end = head.find("\r\n\r\n");  // pipelined ones behind it are not its own
+  if (end != std::string_view::npos) head = head.substr(0, end + 4);
   AccessFacts facts;
-  facts.began = facts.ended = core_.reactor.now();
+  facts.ended = core_.reactor.now();
+  facts.began = take_asked(facts.ended);
   facts.client = peer_;
   facts.listener = listening_->address();
   facts.head = head;

@@ -46,6 +46,12 @@ class ClientConnection final : public Connection {
   // Bytes of the client that messages have used, and bytes written to it: ever.
   [[nodiscard]] std::uint64_t used() const noexcept { return received_ - codec_->unread(); }
   [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
+  // When the first byte came of the request whose head is whole now; of one that was pipelined:
+  // now.
+  [[nodiscard]] base::TimePoint take_asked(base::TimePoint now) noexcept {
+    const auto asked = std::exchange(asked_, base::TimePoint{});
+    return asked == base::TimePoint{} ? now : asked;
+  }
   // May more of an answer be handed over?
   [[nodiscard]] bool writable(http::StreamId stream) noexcept {
     const bool room = has_room(*codec_, stream);
@@ -111,6 +117,7 @@ class ClientConnection final : public Connection {
   std::size_t credit_ = 0;      // bytes that the client may send
   std::uint64_t received_ = 0;  // bytes
   std::uint64_t written_ = 0;
+  base::TimePoint asked_{};  // when the first byte of the next head came, if any did
   Pace body_;
   Pace answer_;
   std::uint32_t requests_ = 0;

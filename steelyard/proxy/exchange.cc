@@ -31,6 +31,7 @@ Exchange::Exchange(Core& core) : core_(core), timer_(core.reactor.timer(*this)) 
 
 void Exchange::reset_facts(const http::Head& head) noexcept {
   began_ = core_.reactor.now();
+  asked_ = client_->take_asked(began_);
   facts_ = http::out_facts(head);
   idempotent_ = http::is_idempotent(head.method);
   old_client_ = head.version == http::Version::k10;

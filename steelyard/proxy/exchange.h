@@ -138,7 +138,8 @@ class Exchange final : io::TimerEvents {
   std::uint32_t upstream_ = 0;
   Rules rules_{*this};
   std::array<Attempt, request::Exchange::kAttempts> attempts_;
-  base::TimePoint began_{};
+  base::TimePoint asked_{};       // its first byte came
+  base::TimePoint began_{};       // its head was whole
   base::Address client_address_;  // behind trusted proxies
 
   base::Buf answer_head_;       // as the client gets it, where the log wants it

@@ -220,6 +220,7 @@ void Exchange::answer(Reason reason) noexcept {
   reason_ = reason;
   core_.metrics.answers[why.status / 100U].add(1);
   core_.metrics.own_answers[static_cast<std::size_t>(reason)].add(1);
+  core_.metrics.duration.add(core_.reactor.now() - began_);
   finish();
 }
 

@@ -96,18 +96,19 @@ void KeptFacts::tell(AccessFacts& facts) const noexcept {
 
 void Exchange::tell_log() noexcept {
   AccessFacts facts;
-  facts.began = began_;
+  facts.began = asked_;
   facts.ended = core_.reactor.now();
   facts.client = client_address_;
   facts.listener = client_->listening().address();
   facts.head = head_.text();
   facts.answer_head = answer_head_.text();
   facts.version = old_client_ ? http::Version::k10 : http::Version::k11;
-  facts.status = status_ == 0 ? AccessFacts::kNothing : status_;
   facts.bytes_in = client_->used() - in_from_;
   const auto sent =
       std::max(client_->written() - (cut_ ? client_->unsent() : 0), out_from_) - out_from_;
   facts.bytes_out = sent;
+  // Broken off with the head still unsent, it never reached the client.
+  facts.status = status_ == 0 || (cut_ && sent == 0) ? AccessFacts::kNothing : status_;
   if (body_from_ != kNoBody) {
     facts.body_bytes_out = sent - std::min(sent, body_from_ - out_from_);
   }

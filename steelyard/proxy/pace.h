@@ -15,8 +15,8 @@ namespace steelyard::proxy {
 
 class Pace {
  public:
-  static constexpr base::Duration kStep = std::chrono::seconds(5);
-  static constexpr base::Duration kGrace = kStep;  // before too little counts
+  static constexpr base::Duration kStep = std::chrono::seconds(1);
+  static constexpr base::Duration kGrace = std::chrono::seconds(5);  // before too little counts
 
   void start(unsigned steps) noexcept {  // that the credit may last
     running_ = true;

@@ -161,10 +161,12 @@ struct RetryOptions {
   static constexpr auto fields() {
     using namespace std::chrono_literals;
     return std::tuple{
-        schema::field("attempts", &RetryOptions::attempts,
-                      "More attempts on other nodes, within the upstream's `retry_budget`; never "
-                      "once a byte of the answer went out, never on a node that was tried.",
-                      schema::between(0, 2)),
+        schema::field(
+            "attempts", &RetryOptions::attempts,
+            "More attempts on other nodes, within the upstream's `retry_budget`; never "
+            "once a byte of the answer went out, never on a node that was tried. One on a reused "
+            "connection that proved dead is sent anew whatever this says.",
+            schema::between(0, 2)),
         schema::field("connect", &RetryOptions::connect,
                       "After a failed connect, or when the node says that it did nothing: any "
                       "method, as long as the body is still here."),

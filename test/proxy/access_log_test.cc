@@ -91,6 +91,17 @@ TEST(AccessLine, SaysWhoAskedForWhatAndWhoAnswered) {
       << line;
 }
 
+TEST(AccessLine, NamesTheTraceThatNodesSee) {
+  constexpr std::string_view kId = "0af7651916cd43dd8448eb211c80319c";
+  const std::string head = "GET / HTTP/1.1\r\nHost: t\r\ntraceparent: 00-" + std::string(kId) +
+                           "-b7ad6b7169203331-01\r\n\r\n";
+  EXPECT_EQ(line_of(facts_of(head), "$trace_id"), std::string(kId) + "\n");
+  EXPECT_NE(line_of(facts_of(head), "json").find("\"trace_id\":\"" + std::string(kId)),
+            std::string::npos);
+  EXPECT_EQ(line_of(facts_of("GET / HTTP/1.1\r\ntraceparent: 00-x-y-01\r\n\r\n"), "$trace_id"),
+            "-\n");
+}
+
 // No credential in any format.
 TEST(AccessLine, OBS_07_ShowsNoSecret) {
   for (const std::string_view format :
@@ -291,7 +302,9 @@ TEST(AccessLogs, OBS_05_WhoLeftIsToldApartFromWhatWasSent) {
   leave(testing::kOk, "ok");   // behind it
   cut = true;                  // … and here it is the node that leaves
   leave(kHalf, "");
-  EXPECT_EQ(logged.lines(4), "499 client_gone 0\n200 client_gone 10\n200 - 2\n200 broken 10\n");
+  leave("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz", "");  // at once: nothing left us
+  EXPECT_EQ(logged.lines(5),
+            "499 client_gone 0\n200 client_gone 10\n200 - 2\n200 broken 10\n499 bad_answer 0\n");
 }
 
 TEST(AccessLogs, FieldsOfTheAnswerAreShownWhereTheFormatWantsThem) {

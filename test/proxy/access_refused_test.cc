@@ -29,7 +29,7 @@ std::uint64_t refusals(const SimRig& rig, std::uint16_t status) {
 TEST(AccessRefused, AHeadThatDoesNotComeInTimeIsCountedAndLogged) {
   SimRig::Setup setup;
   setup.options.clients.head_timeout = 1s;
-  Logged logged("$status $reason \"$request\" $request_length", std::move(setup));
+  Logged logged("$status $reason \"$request\" $request_length $request_time", std::move(setup));
   SimRig& rig = *logged.rig;
   rig.add_node();
   rig.dial();  // nothing comes: closed without a word
@@ -42,7 +42,7 @@ TEST(AccessRefused, AHeadThatDoesNotComeInTimeIsCountedAndLogged) {
   EXPECT_EQ(refusals(rig, 408), 1U);
   EXPECT_EQ(rig.worker->metrics().answers[4].read(), 1U);
   EXPECT_EQ(rig.worker->metrics().idle_closed.read(), 1U);
-  EXPECT_EQ(logged.lines(1), "408 client_timeout \"GET /\" 8\n");
+  EXPECT_EQ(logged.lines(1), "408 client_timeout \"GET /\" 8 0.999\n");
 }
 
 TEST(AccessRefused, ARequestIsShownAsFarAsItWasUnderstood) {
@@ -132,7 +132,52 @@ TEST(AccessRefused, WhomWeBreakOffHasNotLeft) {
   EXPECT_EQ(logged.lines(1), "200 client_timeout\n");
 }
 
+TEST(AccessRefused, APartOfAHeadThatOverloadBreaksOffIsCounted) {
+  SimRig::Setup setup;
+  setup.options.overload.memory = base::Bytes{100'000};
+  Logged logged("$status $reason", std::move(setup));
+  SimRig& rig = *logged.rig;
+  rig.add_node();
+  for (int i = 0; i < 40; ++i) {
+    rig.dial().send("GET / HTTP/1.1\r\nX: " + std::string(10'000, 'x'));
+    rig.run(5ms);
+  }
+  const auto& metrics = rig.worker->metrics();
+  ASSERT_TRUE(rig.until([&] { return metrics.overload_shed.read() > 0; }));
+  rig.run(5ms);
+  std::uint64_t counted = 0;
+  for (const auto& answers : metrics.answers) counted += answers.read();
+  EXPECT_GT(metrics.answers[0].read(), 0U);
+  EXPECT_EQ(counted, logged.log.ring(0).noted());
+}
+
+// --- times
+
+TEST(AccessTimes, BeginWithTheFirstByteOfARequest) {
+  Logged logged("$uri $request_time");
+  SimRig& rig = *logged.rig;
+  rig.add_node();
+  SimClient& client = rig.dial();
+  rig.run(300ms);  // silence before the first byte is nobody's
+  client.send("GET /a HTTP/1.1\r\nHo");
+  rig.run(700ms);
+  client.send("st: t\r\n\r\n");
+  rig.run(400ms);
+  client.send("GET /b HTTP/1.1\r\nHost: t\r\n\r\nGET /c HTTP/1.1\r\nHost: t\r\n\r\n");
+  const auto lines = logged.lines(3);
+  EXPECT_TRUE(lines.starts_with("/a 0.70")) << lines;
+  EXPECT_NE(lines.find("/b 0.00"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("/c 0.00"), std::string::npos) << lines;
+}
+
 // --- sizes
+
+TEST(AccessSizes, OfARefusedRequestAreItsOwn) {
+  Logged logged("$status $request_length");
+  logged.rig->add_node();
+  logged.rig->dial().send("GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nHost: t\r\n\r\n");
+  EXPECT_EQ(logged.lines(1), "400 18\n");
+}
 
 TEST(AccessSizes, AreOfWhatTheClientSentAndGot) {
   constexpr std::string_view kFormat = "$request_length $bytes_sent $body_bytes_sent";

@@ -35,7 +35,7 @@ TEST(Timeouts, OfTheExchange) {
       Row{"connect", kGet, "", true, 1s, 504, "504 connecting to the node took too long\n"},
       Row{"head", kGet, "", false, 10s, 504, "504 the node did not answer in time\n"},
       Row{"half a head", kGet, "HTTP/1.1 200 OK\r\nConte", false, 10s, 504, ""},
-      Row{"an upload that stops", kPost, "", false, 10s, 408,
+      Row{"an upload that stops", kPost, "", false, 6s, 408,
           "408 the request did not arrive in time\n"},
       Row{"an answer that stops", kGet, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfive.", false,
           60s, 0, ""},
@@ -59,6 +59,10 @@ TEST(Timeouts, OfTheExchange) {
     rig.run(5ms);
     if (row.status != 0) {
       EXPECT_EQ(client.status(), row.status);
+      const auto times = rig.worker->metrics().duration.read();
+      EXPECT_EQ(times.count(), 1U);
+      EXPECT_NEAR(base::seconds(times.quantile(0.5).value_or(0s)), base::seconds(row.after),
+                  0.1 * base::seconds(row.after));
     }
     EXPECT_TRUE(client.in.ends_with(row.text)) << client.in;
     rig.run(3s);
