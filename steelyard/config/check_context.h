@@ -33,12 +33,9 @@ struct Context {
   }
   // No error so far at or below a path: only then does a follow-up say something new.
   [[nodiscard]] bool clean(std::string_view path) const {
-    return std::none_of(
-        problems.list().begin(), problems.list().end(), [&](const schema::Problem& problem) {
-          const std::string_view at = problem.path;
-          if (problem.warning || !at.starts_with(path)) return false;
-          return at.size() == path.size() || at[path.size()] == '.' || at[path.size()] == '[';
-        });
+    const auto errors = problems.error_paths();
+    return std::none_of(errors.begin(), errors.end(),
+                        [&](const std::string& error) { return schema::is_within(error, path); });
   }
   [[nodiscard]] std::string where(const std::string& path) const {
     const auto place = tree.deepest(path).place;

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "steelyard/http/access_log.h"
 #include "steelyard/http/pattern.h"
 
 namespace steelyard::config {
@@ -111,6 +112,28 @@ void check_node_address(const Context& in, const std::string& path, const base::
   if (ours(in.document.admin.address)) {
     in.warn(at, "is " + address.to_text() + ", where the admin API listens");
   }
+}
+
+void check_log_format(const Context& in, const std::string& path, const std::string& format) {
+  const auto whole = http::AccessFormat::compile(format);
+  if (whole) return;
+  if (whole.error().code == base::Code::kLimit) return in.error(path, whole.error().text);
+  // One variable at a time, blanks in place of what is before it, so that its column is right.
+  bool told = false;
+  for (std::size_t at = format.find('$'); at != format.npos; at = format.find('$', at)) {
+    const auto next = format.find('$', at + 1);
+    if (next == at + 1) {  // a dollar sign
+      at += 2;
+      continue;
+    }
+    const auto one =
+        http::AccessFormat::compile(std::string(at, ' ') + format.substr(at, next - at));
+    if (!one) in.error(path, one.error().text);
+    told = told || !one;
+    if (next == format.npos) break;
+    at = next;
+  }
+  if (!told) in.error(path, whole.error().text);
 }
 
 void check_match(const Context& in, const std::string& path, const request::MatchOptions& match) {

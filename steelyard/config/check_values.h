@@ -15,6 +15,8 @@ namespace steelyard::config {
 [[nodiscard]] std::string_view no_node_at(const base::Address& address);
 // That a node can be there, and is not ourselves.
 void check_node_address(const Context& in, const std::string& path, const base::Address& address);
+// Every variable that is not known, not the first alone.
+void check_log_format(const Context& in, const std::string& path, const std::string& format);
 void check_match(const Context& in, const std::string& path, const request::MatchOptions& match);
 
 }  // namespace steelyard::config

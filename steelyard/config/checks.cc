@@ -7,7 +7,6 @@
 
 #include "steelyard/config/check_values.h"
 #include "steelyard/config/contradictions.h"
-#include "steelyard/http/access_log.h"
 #include "steelyard/request/router.h"
 #include "steelyard/weigh/registry.h"
 
@@ -25,7 +24,7 @@ void check_addresses(const Context& in) {
                          in.where(first) + ") takes already");
       break;
     }
-    if (collide(listeners[i].address, in.document.admin.address)) {
+    if (collide(listeners[i].address, in.document.admin.address) && in.clean("admin.address")) {
       in.error(in.written("admin.address") ? "admin.address" : path,
                in.written("admin.address")
                    ? "is taken already by " + path + " (" + in.where(path) + ")"
@@ -37,11 +36,11 @@ void check_addresses(const Context& in) {
 // A limit that can never be reached since the total ends first.
 void check_timeouts(const Context& in, const std::string& path,
                     const request::TimeoutOptions& timeouts) {
-  if (!timeouts.total) return;
+  if (!timeouts.total || !in.clean(path + ".total")) return;
   for (const auto& [key, value] :
        {std::pair{"connect", timeouts.connect}, {"head", timeouts.head}, {"idle", timeouts.idle}}) {
     const auto at = schema::join_path(path, key);
-    if (value > *timeouts.total && in.written(at)) {
+    if (value > *timeouts.total && in.written(at) && in.clean(at)) {
       in.warn(at, "is longer than total, so it never takes effect");
     }
   }
@@ -63,6 +62,9 @@ void check_covered(const Context& in, const std::vector<request::RouteOptions>& 
                    const std::string& all, std::size_t at) {
   const auto other = request::covered_by(routes, at);
   if (!other) return;
+  for (const auto route : {at, *other}) {
+    if (!in.clean(schema::join_index(all, route) + ".match")) return;  // they may differ in that
+  }
   const auto first = schema::join_index(all, *other);
   const bool plain = request::count_conditions(routes[at].match) == 0;
   in.error(schema::join_index(all, at),
@@ -135,11 +137,12 @@ void check_weigh(const Context& in, const std::string& path, const UpstreamOptio
   const auto& controller = upstream.weigh.controller.name;
   const auto* kind = weigh::find(controller);
   const auto at = path + ".weigh.controller";
-  if (kind != nullptr && !kind->needs.empty() && !upstream.sense.score) {
+  if (kind != nullptr && !kind->needs.empty() && !upstream.sense.score &&
+      in.clean(path + ".sense")) {
     in.error(at, "is " + controller + ", which needs " + std::string(kind->needs) +
                      ": add sense: { score: {} }, which collects it");
   }
-  if (controller != "static") return;
+  if (controller != "static" || !in.clean(at)) return;
   for (const auto* key : {"smooth", "threshold", "cooldown", "step", "floor", "cap", "trust"}) {
     const auto unused = path + ".weigh." + key;
     if (in.written(unused))
@@ -151,7 +154,7 @@ void check_sense(const Context& in, const std::string& path, const UpstreamOptio
   if (!upstream.sense.score) return;
   const auto& score = *upstream.sense.score;
   const auto at = path + ".sense.score.timeout";
-  if (score.timeout > score.interval && in.written(at)) {
+  if (score.timeout > score.interval && in.written(at) && in.clean(path + ".sense.score")) {
     in.warn(at, "is longer than interval: the next collection waits for the last");
   }
 }
@@ -195,10 +198,10 @@ void check_pool(const Context& in) {
 
 void check_log(const Context& in) {
   const auto& log = in.document.proxy.log;
-  const auto format = http::AccessFormat::compile(log.format);
-  if (!format) return in.error("log.format", format.error().text);
+  check_log_format(in, "log.format", log.format);
   for (const std::string key : {"log.format", "log.sample"}) {
-    if (log.file.empty() && in.written(key)) in.warn(key, "has no effect: log.file is empty");
+    if (log.file.empty() && in.written(key) && in.clean(key) && in.clean("log.file"))
+      in.warn(key, "has no effect: log.file is empty");
   }
 }
 

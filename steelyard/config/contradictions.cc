@@ -26,13 +26,14 @@ std::size_t most_nodes(const Context& in, const request::RouteOptions& route) {
 // A time that comes only when something else has ended what it is for.
 void check_late(const Context& in, const std::string& path, const request::RouteOptions& route) {
   const auto& timeouts = route.timeouts;
-  if (!in.clean(path + ".timeouts")) return;
+  const auto fine = [&](const std::string& at) {
+    return in.written(path + at) && in.clean(path + at) && in.clean(path + ".timeouts");
+  };
   const auto late = [&](const std::string& at, base::Duration value, base::Duration end,
                         const std::string& by) {
-    if (!in.written(path + at) || !in.clean(path + at)) return;
-    if (timeouts.total && value >= *timeouts.total) {
+    if (timeouts.total && value >= *timeouts.total && fine(at)) {
       in.warn(path + at, "is not shorter than timeouts.total, so it never takes effect");
-    } else if (value >= end) {
+    } else if (value >= end && fine(at)) {
       in.warn(path + at, "is not shorter than " + by + " (" + schema::duration_text(end) +
                              "), at which the attempt fails: it never takes effect");
     }
@@ -97,18 +98,22 @@ void check_route(const Context& in, const std::string& path, const request::Rout
   if (route.hedge) in.warn(path + ".hedge", alone);
 }
 
-void check_rules(const Context& in, const std::string& path, const request::UpstreamRules& rules) {
+void check_limits(const Context& in, const std::string& path, const request::UpstreamRules& rules) {
   const auto& limits = rules.limits;
-  const bool steady = limits.concurrency == request::Concurrency::kStatic;
-  if (steady && in.written(path + ".limits.min_in_flight")) {
+  if (limits.concurrency != request::Concurrency::kStatic || !in.clean(path + ".limits")) return;
+  if (in.written(path + ".limits.min_in_flight")) {
     in.warn(path + ".limits.min_in_flight", "has no effect: limits.concurrency is static");
   }
-  if (steady && limits.max_in_flight == 0 && rules.queue.size > 0 && in.written(path + ".queue")) {
+  if (limits.max_in_flight == 0 && rules.queue.size > 0 && in.written(path + ".queue")) {
     in.warn(path + ".queue",
             "has hardly an effect: without limits.max_in_flight a node is full only on trial");
   }
+}
+
+void check_rules(const Context& in, const std::string& path, const request::UpstreamRules& rules) {
+  check_limits(in, path, rules);
   const auto& budget = rules.retry_budget;
-  if (budget && budget->ratio == 0 && budget->floor == 0) {
+  if (budget && budget->ratio == 0 && budget->floor == 0 && in.clean(path + ".retry_budget")) {
     in.warn(path + ".retry_budget", "is 0 with a floor of 0: there is no retry and no hedge");
   }
 }
@@ -117,7 +122,8 @@ void check_clients(const Context& in) {
   const auto& proxy = in.document.proxy;
   const auto& clients = proxy.clients;
   const std::string line = "clients.max_line";
-  if (clients.max_line > clients.max_head) {
+  const bool sized = in.clean(line) && in.clean("clients.max_head");
+  if (clients.max_line > clients.max_head && sized) {
     if (in.written(line)) {
       in.warn(line, "is above clients.max_head, which the first line counts for too");
     } else {
@@ -126,12 +132,13 @@ void check_clients(const Context& in) {
   }
   const auto memory = proxy.overload.memory.count;
   const auto share = memory / std::max(1U, proxy.workers);
-  if (memory != 0 && share < clients.max_head.count) {
+  if (memory != 0 && share < clients.max_head.count && sized && in.clean("overload.memory") &&
+      in.clean("workers")) {
     in.warn("overload.memory",
             "leaves a worker less than one head may have (clients.max_head): requests would be "
             "refused before they are whole");
   }
-  if (proxy.drain.idle > proxy.drain.limit && in.written("drain.idle")) {
+  if (proxy.drain.idle > proxy.drain.limit && in.written("drain.idle") && in.clean("drain")) {
     in.warn("drain.idle", "is longer than drain.limit, at which all connections are closed");
   }
 }

@@ -85,12 +85,13 @@ struct ActiveOptions {
                       "`out` until a check passes.")};
   }
   void check(schema::Faults& faults) const {
-    if (http.has_value() == tcp.has_value()) {
+    const bool known = faults.good("http") && faults.good("tcp");
+    if (known && http.has_value() == tcp.has_value()) {
       faults.error(http.has_value() ? "tcp" : "",
                    http.has_value() ? "cannot stand beside `http`: one kind of check a node"
                                     : "needs a kind of check: `http` or `tcp`");
     }
-    if (timeout && *timeout > interval)
+    if (timeout && *timeout > interval && faults.good("interval"))
       faults.warn("timeout",
                   "is longer than the interval: checks of a silent node follow each other late");
   }
@@ -146,7 +147,8 @@ struct Options {
                       schema::between(milliseconds(0), hours(1)))};
   }
   void check(schema::Faults& faults) const {
-    if (cooldown_max < cooldown) faults.error("cooldown_max", "is shorter than cooldown");
+    if (cooldown_max < cooldown && faults.good("cooldown"))
+      faults.error("cooldown_max", "is shorter than cooldown");
   }
 };
 

@@ -15,6 +15,18 @@ bool is_token(std::string_view text) {
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
+void check_split(const std::vector<SplitOptions>& split, schema::Faults& faults) {
+  double sum = 0;
+  for (auto at = split.begin(); at != split.end(); ++at) {
+    sum += at->weight;
+    const auto same = [&](const SplitOptions& other) { return other.upstream == at->upstream; };
+    if (std::any_of(split.begin(), at, same)) {
+      faults.error("split", "names " + quoted(at->upstream) + " twice");
+    }
+  }
+  if (sum <= 0) faults.error("split", "has only weights of 0: no request could go anywhere");
+}
+
 }  // namespace
 
 void MatchOptions::check(schema::Faults& faults) const {
@@ -61,27 +73,19 @@ void RouteOptions::check(schema::Faults& faults) const {
                       (slash == protocol.npos || is_token(protocol.substr(slash + 1)));
     if (!good) faults.error("upgrades", "names " + quoted(protocol) + ", which is no protocol");
   }
+  const auto source = KeySource::parse(split_by);
+  if (!source) faults.error("split_by", "is " + quoted(split_by) + ", " + source.error().text);
+  if (!faults.good("upstream") || !faults.good("split")) return;
   if (upstream.empty() && split.empty()) {
     return faults.error("", "has no \"upstream\", which is required where there is no split");
   }
   if (!upstream.empty() && !split.empty()) {
     return faults.error("split", "stands beside upstream: a route has one of them");
   }
-  if (const auto source = KeySource::parse(split_by); !source) {
-    faults.error("split_by", "is " + quoted(split_by) + ", " + source.error().text);
-  } else if (split.empty() && split_by != "random") {
+  if (source && split.empty() && split_by != "random") {
     faults.warn("split_by", "has no effect: there is no split");
   }
-  if (split.empty()) return;
-  double sum = 0;
-  for (auto at = split.begin(); at != split.end(); ++at) {
-    sum += at->weight;
-    const auto same = [&](const SplitOptions& other) { return other.upstream == at->upstream; };
-    if (std::any_of(split.begin(), at, same)) {
-      faults.error("split", "names " + quoted(at->upstream) + " twice");
-    }
-  }
-  if (sum <= 0) faults.error("split", "has only weights of 0: no request could go anywhere");
+  if (!split.empty()) check_split(split, faults);
 }
 
 }  // namespace steelyard::request

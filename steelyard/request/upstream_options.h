@@ -64,7 +64,8 @@ struct LimitOptions {
     return max_in_flight != 0 ? max_in_flight : kGradientMost;
   }
   void check(schema::Faults& faults) const {
-    if (concurrency == Concurrency::kGradient && min_in_flight > ceiling()) {
+    if (concurrency == Concurrency::kGradient && faults.good("max_in_flight") &&
+        min_in_flight > ceiling()) {
       faults.error("min_in_flight", "is above max_in_flight, which a gradient may not pass");
     }
   }

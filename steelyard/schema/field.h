@@ -34,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include "steelyard/schema/faults.h"
 #include "steelyard/schema/form.h"
 
 namespace steelyard::schema {
@@ -188,22 +189,6 @@ struct Choice {
   template <typename T>
   [[nodiscard]] T as() const {
     return options == nullptr ? T{} : *static_cast<const T*>(options.get());
-  }
-};
-
-// What a struct's own `check` found. `key` names the field to point at (empty: the struct itself).
-struct Fault {
-  std::string key;
-  std::string text;  // goes on from the key's name: "is longer than interval (10s)"
-  bool warning = false;
-};
-struct Faults {
-  std::vector<Fault> list;
-  void error(std::string_view key, std::string text) {
-    list.push_back({std::string(key), std::move(text), false});
-  }
-  void warn(std::string_view key, std::string text) {
-    list.push_back({std::string(key), std::move(text), true});
   }
 };
 

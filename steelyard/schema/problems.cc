@@ -35,7 +35,7 @@ void Problems::add(Problem problem) {
 }
 
 void Problems::error(Place place, std::string_view path, std::string text) {
-  ++errors_;
+  error_paths_.emplace_back(path);
   add({place, printable(std::string(path)), printable(std::move(text)), false});
 }
 

@@ -28,18 +28,20 @@ class Problems {
   void error(Place place, std::string_view path, std::string text);
   void warn(Place place, std::string_view path, std::string text);
 
-  [[nodiscard]] bool ok() const noexcept { return errors_ == 0; }
-  [[nodiscard]] std::size_t errors() const noexcept { return errors_; }
-  [[nodiscard]] std::size_t warnings() const noexcept { return list_.size() - errors_; }
+  [[nodiscard]] bool ok() const noexcept { return error_paths_.empty(); }
+  [[nodiscard]] std::size_t errors() const noexcept { return error_paths_.size(); }
+  [[nodiscard]] std::size_t warnings() const noexcept { return list_.size() - errors(); }
   // Sorted by place; those of one place in the order they were found.
   [[nodiscard]] std::span<const Problem> list() const noexcept { return list_; }
+  // Paths of the errors, in the order they were found: what came since is behind the count of then.
+  [[nodiscard]] std::span<const std::string> error_paths() const noexcept { return error_paths_; }
   // One line a problem, each ended by a newline.
   [[nodiscard]] std::string render(std::string_view file) const;
 
  private:
   void add(Problem problem);
   std::vector<Problem> list_;
-  std::size_t errors_ = 0;
+  std::vector<std::string> error_paths_;
 };
 
 // ", did you mean "x"?" for the nearest known word, else ", known are a, b, c", or nothing when

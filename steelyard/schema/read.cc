@@ -43,7 +43,9 @@ bool is_whole_by_default(const Type& type) {
 }
 
 // Refuses what has the wrong shape. Lists and mappings that are empty must be written as [] and {}.
-bool has_shape(const Spot& spot, const Type& type, Node::Kind wanted, Problems& problems) {
+// `off`: that word would do too.
+bool has_shape(const Spot& spot, const Type& type, Node::Kind wanted, Problems& problems,
+               bool off = false) {
   if (spot.node.is_empty()) {
     std::string hint;
     if (type.kind == Kind::kStruct || type.kind == Kind::kMap)
@@ -57,7 +59,7 @@ bool has_shape(const Spot& spot, const Type& type, Node::Kind wanted, Problems& 
   const bool defaults = spot.node.kind == Node::Kind::kScalar && is_whole_by_default(type);
   complain(spot,
            describe_value(spot.node) + ", must be " +
-               (brace ? in_words(type) : std::string(shape(type.kind))) +
+               (brace ? in_words(type) : std::string(shape(type.kind))) + (off ? " or off" : "") +
                (defaults ? " (for all defaults write {})" : ""),
            problems);
   return false;
@@ -184,8 +186,21 @@ void report_unknown(const Entry& entry, const Type& type, std::string_view path,
       "unknown key \"" + entry.key + "\"" + suggestion(entry.key, names_of(type.fields)));
 }
 
-void run_check(const Spot& spot, const Type& type, const void* object, Problems& problems) {
+bool holds_refused(const Node& node) {
+  return node.refused || std::any_of(node.entries.begin(), node.entries.end(),
+                                     [](const Entry& entry) { return holds_refused(entry.value); });
+}
+
+// Paths below the struct of the errors since there were `before`, and keys in `told`.
+void run_check(const Spot& spot, const Type& type, const void* object,
+               std::vector<std::string> told, std::size_t before, Problems& problems) {
   Faults faults;
+  faults.told = std::move(told);
+  for (std::string_view path : problems.error_paths().subspan(before)) {
+    path.remove_prefix(spot.path.size());
+    if (path.starts_with('.')) path.remove_prefix(1);
+    if (!path.empty()) faults.told.emplace_back(path);  // else of the struct: an unknown key
+  }
   type.check(object, faults);
   for (auto& fault : faults.list) {
     const Node& at = fault.key.empty() ? spot.node : spot.node.deepest(fault.key);
@@ -199,12 +214,14 @@ void run_check(const Spot& spot, const Type& type, const void* object, Problems&
 }
 
 void read_struct(const Spot& spot, const Type& type, void* into, Problems& problems) {
-  auto before = problems.errors();
+  const auto before = problems.errors();
+  std::vector<std::string> told;
   if (!type.shorthand.empty() && spot.node.kind == Node::Kind::kScalar && !spot.node.is_empty()) {
     for (const auto& field : type.fields) {
       if (field.name == type.shorthand)
         read_into(spot.node, field.type, field.at(into), spot.path, problems);
     }
+    if (problems.errors() != before) told.emplace_back(type.shorthand);
   } else {
     if (!has_shape(spot, type, Node::Kind::kMapping, problems)) return;
     for (const auto& entry : spot.node.entries) {
@@ -213,8 +230,8 @@ void read_struct(const Spot& spot, const Type& type, void* into, Problems& probl
                        [&](const FieldInfo& info) { return info.name == entry.key; });
       if (field == type.fields.end()) {
         report_unknown(entry, type, spot.path, problems);
-        ++before;  // says nothing about the fields that `check` looks at
       } else {
+        if (holds_refused(entry.value)) told.push_back(entry.key);
         read_into(entry.value, field->type, field->at(into), join_path(spot.path, entry.key),
                   problems);
       }
@@ -222,9 +239,10 @@ void read_struct(const Spot& spot, const Type& type, void* into, Problems& probl
     for (const auto& field : type.fields) {
       if (!field.required || spot.node.find(field.name) != nullptr) continue;
       complain(spot, "has no \"" + std::string(field.name) + "\", which is required", problems);
+      told.emplace_back(field.name);
     }
   }
-  if (type.check != nullptr && problems.errors() == before) run_check(spot, type, into, problems);
+  if (type.check != nullptr) run_check(spot, type, into, std::move(told), before, problems);
 }
 
 void read_list(const Spot& spot, const Type& type, void* into, Problems& problems) {
@@ -300,7 +318,13 @@ void read_optional(const Spot& spot, const Type& type, void* into, Problems& pro
   const bool word = spot.node.kind == Node::Kind::kScalar && !spot.node.quoted;
   if (word && spot.node.text == "off" && kind != Kind::kString && kind != Kind::kBool)
     return type.clear(into);
-  read_into(spot.node, type.element.front(), type.append(into, {}), spot.path, problems);
+  const Type& element = type.element.front();
+  void* const value = type.append(into, {});
+  if (spot.node.kind == Node::Kind::kScalar && kind == Kind::kStruct && element.shorthand.empty() &&
+      !has_shape(spot, element, Node::Kind::kMapping, problems, true)) {
+    return;
+  }
+  read_into(spot.node, element, value, spot.path, problems);
 }
 
 }  // namespace

@@ -107,6 +107,12 @@ std::string join_path(std::string_view parent, std::string_view key) {
   return out.append(key);
 }
 
+bool is_within(std::string_view path, std::string_view parent) noexcept {
+  if (!path.starts_with(parent)) return false;
+  return parent.empty() || path.size() == parent.size() || path[parent.size()] == '.' ||
+         path[parent.size()] == '[';
+}
+
 std::string join_index(std::string_view parent, std::size_t at) {
   return std::string(parent).append("[").append(std::to_string(at)).append("]");
 }

@@ -54,6 +54,8 @@ struct Entry {
 
 // "a.b" from "a" and "b"; "b" at the root.
 [[nodiscard]] std::string join_path(std::string_view parent, std::string_view key);
+// "a.b", "a[2]" and "a" itself are within "a"; "ab" is not.
+[[nodiscard]] bool is_within(std::string_view path, std::string_view parent) noexcept;
 // "a[2]".
 [[nodiscard]] std::string join_index(std::string_view parent, std::size_t at);
 

@@ -45,7 +45,7 @@ struct ScoreOptions {
                       schema::between(milliseconds(100), hours(24)))};
   }
   void check(schema::Faults& faults) const {
-    if (expiry && *expiry < interval)
+    if (expiry && *expiry < interval && faults.good("interval"))
       faults.error("expiry", "is shorter than interval: no report would ever count");
   }
 };

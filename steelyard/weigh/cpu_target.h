@@ -41,7 +41,7 @@ struct CpuTargetOptions {
                       schema::between(milliseconds(0), hours(1)))};
   }
   void check(schema::Faults& faults) const {
-    if (limit < target) faults.error("limit", "is below target");
+    if (limit < target && faults.good("target")) faults.error("limit", "is below target");
   }
 };
 

@@ -54,7 +54,8 @@ struct FactorsOptions {
                       "Round weights to whole numbers of at least 1.")};
   }
   void check(schema::Faults& faults) const {
-    if (health + throughput + latency <= 0)
+    const bool known = faults.good("throughput") && faults.good("latency");
+    if (known && health + throughput + latency <= 0)
       faults.error("health", "and throughput and latency cannot all be 0");
   }
 };
