@@ -5,6 +5,7 @@
 
 #include "steelyard/cli/command.h"
 #include "steelyard/cli/plan.h"
+#include "steelyard/cli/pool.h"
 #include "steelyard/cli/preflight.h"
 #include "steelyard/cli/source.h"
 
@@ -53,7 +54,8 @@ int check(const CheckFlags& flags) {
     fmt::print(stderr, "steelyard: configuration file {} test {}\n", source.name,
                ok ? "is successful" : "failed");
   } else if (ok && !flags.quiet && !flags.json) {
-    fmt::print("{}", plan_of(*source.document));
+    const auto& document = *source.document;
+    fmt::print("{}{}", plan_of(document), pool_words(document, workers_of(document)));
     fmt::print("{}: fine{}\n", source.name,
                source.warnings == 0 ? "" : fmt::format(", {} warnings", source.warnings));
   } else if (!ok && !flags.json) {

@@ -3,6 +3,7 @@
 #include "steelyard/admin/access.h"
 #include "steelyard/apply/drivers.h"
 #include "steelyard/cli/engine_setup.h"
+#include "steelyard/cli/pool.h"
 #include "steelyard/config/load.h"
 #include "steelyard/io/backend.h"
 #include "steelyard/io/log_file.h"
@@ -31,6 +32,9 @@ void preflight(Source& source) {
   }
   if (const auto drivers = apply::Drivers::check(driver_targets(document)); !drivers) {
     refused("upstreams", drivers.error());
+  }
+  for (const auto& [path, text] : small_pools(document, workers_of(document))) {
+    source.problems.warn(config::place_of(source.text, path), path, text);
   }
   source.report = source.problems.render(source.name);
   source.errors = source.problems.errors();

@@ -10,8 +10,9 @@
 
 namespace steelyard::cli {
 
-// Adds the refusals to what is wrong with the source; with any its document is gone. A log that
-// only lacks rights is a warning, since `run` may be started by another user.
+// Adds the refusals to what is wrong with the source; with any its document is gone. Warnings are a
+// log that only lacks rights, since `run` may be started by another user, and a pool that is small
+// for as many workers as there are here.
 void preflight(Source& source);
 
 }  // namespace steelyard::cli

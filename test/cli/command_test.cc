@@ -369,5 +369,17 @@ TEST_F(Commands, CFG_08_NoSettingIsSilentlyIneffective) {
   }
 }
 
+TEST_F(Commands, CheckWarnsOfAPoolBelowTheLimitAtThePlaceOfTheLimit) {
+  write("pool.yaml", kGood + "    limits: { max_in_flight: 100 }\nworkers: 3\n");
+  const auto done = run("check --strict pool.yaml");
+  EXPECT_EQ(done.code, 3);
+  EXPECT_EQ(done.err,
+            "pool.yaml:7:30: warning: upstreams.api.limits.max_in_flight: is 100, but 96 "
+            "connections to a node are kept (32 by each of 3 workers): at the limit others are "
+            "opened anew each time; pool.connections: 34 would do\n");
+  EXPECT_NE(done.out.find("\npool: 96 idle connections kept to each node"), std::string::npos)
+      << done.out;
+}
+
 }  // namespace
 }  // namespace steelyard::cli
