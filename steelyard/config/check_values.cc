@@ -1,6 +1,8 @@
 #include "steelyard/config/check_values.h"
 
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "steelyard/http/access_log.h"
 #include "steelyard/http/pattern.h"
@@ -45,17 +47,31 @@ void check_path(const Context& in, const std::string& path, const std::string& v
   }
 }
 
-void check_regex(const Context& in, const std::string& path, std::string_view text) {
-  if (const auto pattern = http::Pattern::compile(text); !pattern) {
+// Nothing where it is refused, or others have taken all that there is for it.
+std::optional<http::Pattern> compiled(const Context& in, const std::string& path,
+                                      std::string_view text) {
+  // One that is refused for its size has cost about as much as the largest that is taken.
+  constexpr std::size_t kRefused = 10'000;
+  if (in.instructions > kMaxInstructions) return std::nullopt;  // told
+  auto pattern = http::Pattern::compile(text);
+  in.instructions += pattern ? pattern->size() : kRefused;
+  if (!pattern) {
     in.error(path, pattern.error().describe());
+    return std::nullopt;
   }
+  if (in.instructions > kMaxInstructions) {
+    in.error(path, "is one regular expression too many: with those before it they need " +
+                       std::to_string(in.instructions) + " instructions, and may need " +
+                       std::to_string(kMaxInstructions) + " (this one: " +
+                       std::to_string(pattern->size()) + "; a{9} counts as nine times a)");
+  }
+  return std::move(*pattern);
 }
 
 void check_path_regex(const Context& in, const std::string& path, std::string_view text) {
   if (text.empty()) return;
-  const auto pattern = http::Pattern::compile(text);
-  if (!pattern) return in.error(path, pattern.error().describe());
-  if (!pattern->may_begin_with('/')) {
+  const auto pattern = compiled(in, path, text);
+  if (pattern && !pattern->may_begin_with('/')) {
     in.warn(path, "is " + quoted(text) +
                       ", which matches no path: it must match from the first \"/\" on");
   }
@@ -67,7 +83,7 @@ void check_regexes(const Context& in, const std::string& path, const request::Ma
     for (const auto& [name, value] : all) {
       if (!value.regex) continue;
       const auto at = schema::join_path(schema::join_path(path, key), name);
-      check_regex(in, at + ".regex", *value.regex);
+      (void)compiled(in, at + ".regex", *value.regex);
     }
   };
   values("headers", match.headers);

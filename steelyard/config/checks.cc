@@ -7,7 +7,8 @@
 
 #include "steelyard/config/check_values.h"
 #include "steelyard/config/contradictions.h"
-#include "steelyard/request/router.h"
+#include "steelyard/request/conditions.h"
+#include "steelyard/request/covered.h"
 #include "steelyard/weigh/registry.h"
 
 namespace steelyard::config {
@@ -49,7 +50,7 @@ void check_timeouts(const Context& in, const std::string& path,
 void check_upstream_name(const Context& in, const std::string& path, const std::string& name,
                          std::set<std::string>& used) {
   used.insert(name);
-  if (name.empty() || !in.complete("upstreams") || in.document.upstreams.find(name) != nullptr) {
+  if (name.empty() || !in.complete("upstreams") || in.upstream(name) != nullptr) {
     return;
   }
   std::vector<std::string_view> known;
@@ -59,8 +60,7 @@ void check_upstream_name(const Context& in, const std::string& path, const std::
 
 // A route that another one leaves nothing to.
 void check_covered(const Context& in, const std::vector<request::RouteOptions>& routes,
-                   const std::string& all, std::size_t at) {
-  const auto other = request::covered_by(routes, at);
+                   const std::string& all, std::size_t at, std::optional<std::size_t> other) {
   if (!other) return;
   for (const auto route : {at, *other}) {
     if (!in.clean(schema::join_index(all, route) + ".match")) return;  // they may differ in that
@@ -77,6 +77,7 @@ void check_routes(const Context& in, std::set<std::string>& used) {
   for (std::size_t i = 0; i < in.document.listeners.size(); ++i) {
     const auto all = schema::join_index("listeners", i) + ".routes";
     const auto& routes = in.document.listeners[i].routes;
+    const auto covered = request::covered_by(routes);
     for (std::size_t j = 0; j < routes.size(); ++j) {
       const auto path = schema::join_index(all, j);
       const auto& route = routes[j];
@@ -87,7 +88,7 @@ void check_routes(const Context& in, std::set<std::string>& used) {
         check_upstream_name(in, schema::join_index(path + ".split", k) + ".upstream",
                             route.split[k].upstream, used);
       }
-      check_covered(in, routes, all, j);
+      check_covered(in, routes, all, j, covered[j]);
     }
   }
 }
@@ -209,7 +210,7 @@ void check_log(const Context& in) {
 
 void cross_check(const Document& document, const schema::Node& tree, schema::Problems& problems) {
   if (tree.kind != schema::Node::Kind::kMapping) return;  // told already
-  const Context in{document, tree, problems};
+  const Context in(document, tree, problems);
   std::set<std::string> used;
   const auto applied = [](const auto& entry) { return entry.second.apply.nginx.has_value(); };
   const auto unknown_key = [](const schema::Problem& problem) { return problem.path.empty(); };

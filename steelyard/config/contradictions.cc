@@ -14,7 +14,7 @@ namespace {
 std::size_t most_nodes(const Context& in, const request::RouteOptions& route) {
   std::size_t most = 0;
   const auto look = [&](const std::string& name) {
-    if (const auto* upstream = in.document.upstreams.find(name); upstream != nullptr) {
+    if (const auto* upstream = in.upstream(name); upstream != nullptr) {
       most = std::max(most, upstream->nodes.size());
     }
   };

@@ -203,7 +203,10 @@ class Builder {
     node.kind = Node::Kind::kMapping;
     while (true) {
       if (!next()) return false;
-      if (event_.type == YAML_MAPPING_END_EVENT) return true;
+      if (event_.type == YAML_MAPPING_END_EVENT) {
+        node.index();
+        return true;
+      }
       schema::Entry entry;
       entry.key_place = start();
       const bool merge = event_.type == YAML_SCALAR_EVENT && is_merge();
@@ -216,6 +219,12 @@ class Builder {
         problems_.error(entry.key_place, path,
                         "a key must be a single text, not a list or a mapping");
       entry.key = key.text;
+      // Paths in messages are made of keys: without a bound they would be as large as the text.
+      if (entry.key.size() > kMaxKey) {
+        nothing(entry.key_place, "a key has " + std::to_string(entry.key.size()) +
+                                     " bytes, may have " + std::to_string(kMaxKey));
+        return false;
+      }
       if (!next()) return false;
       if (!value(entry.value, schema::join_path(path, entry.key), depth + 1)) return false;
       if (single && !key.refused && !merge) {

@@ -18,6 +18,7 @@
 namespace steelyard::config {
 
 inline constexpr std::size_t kMaxDepth = 32;
+inline constexpr std::size_t kMaxKey = 1024;
 inline constexpr std::size_t kMaxSize = std::size_t{1} << 20;
 
 // Nothing when the text has no tree at all; problems says why. A tree may come with problems too.

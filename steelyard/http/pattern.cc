@@ -1,5 +1,6 @@
 #include "steelyard/http/pattern.h"
 
+#include <algorithm>
 #include <re2/re2.h>
 #include <vector>
 
@@ -96,6 +97,9 @@ bool Pattern::may_begin_with(char first) const {
   return most >= begin && (least < begin || least.front() == first);
 }
 
+std::size_t Pattern::size() const noexcept {
+  return static_cast<std::size_t>(std::max(0, compiled_->ProgramSize()));
+}
 std::string_view Pattern::text() const noexcept { return compiled_->pattern(); }
 bool Pattern::ignores_case() const noexcept { return !compiled_->options().case_sensitive(); }
 

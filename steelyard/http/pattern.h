@@ -39,6 +39,8 @@ class Pattern {
   [[nodiscard]] bool found_in(std::string_view subject) const noexcept;  // some part of it
   // False: no subject that it matches as a whole begins with this. True may be wrong.
   [[nodiscard]] bool may_begin_with(char first) const;
+  // Instructions it compiled to: what compiling costs grows with them.
+  [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] std::string_view text() const noexcept;
   [[nodiscard]] bool ignores_case() const noexcept;
 

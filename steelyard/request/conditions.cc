@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "steelyard/request/place.h"
+
 namespace steelyard::request {
 namespace {
 
@@ -14,8 +16,6 @@ bool implies(const ValueOptions& narrow, const ValueOptions& wide) {
   return narrow.prefix && narrow.prefix->starts_with(*wide.prefix);
 }
 
-char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool same(std::string_view a, std::string_view b, bool fold) noexcept {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [&](char x, char y) { return fold ? lower(x) == lower(y) : x == y; });
@@ -27,18 +27,6 @@ bool implies(const schema::Map<ValueOptions>& narrow, const schema::Map<ValueOpt
     return std::any_of(narrow.begin(), narrow.end(), [&](const auto& other) {
       return same(one.first, other.first, fold) && implies(other.second, one.second);
     });
-  });
-}
-
-bool clients_imply(const std::vector<std::string>& narrow, const std::vector<std::string>& wide) {
-  if (wide.empty()) return true;
-  if (narrow.empty()) return false;
-  return std::all_of(narrow.begin(), narrow.end(), [&](const std::string& text) {
-    const auto inner = Network::parse(text);
-    return inner && std::any_of(wide.begin(), wide.end(), [&](const std::string& other) {
-             const auto outer = Network::parse(other);
-             return outer && outer->holds(*inner);
-           });
   });
 }
 
@@ -56,9 +44,8 @@ std::size_t count_conditions(const MatchOptions& match) noexcept {
          (match.methods.empty() ? 0 : 1) + (match.clients.empty() ? 0 : 1);
 }
 
-bool implies(const MatchOptions& narrow, const MatchOptions& wide) {
+bool implies_but_clients(const MatchOptions& narrow, const MatchOptions& wide) {
   return methods_imply(narrow.methods, wide.methods) &&
-         clients_imply(narrow.clients, wide.clients) &&
          implies(narrow.headers, wide.headers, true) &&
          implies(narrow.cookies, wide.cookies, false) && implies(narrow.query, wide.query, false);
 }

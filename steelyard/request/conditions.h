@@ -42,8 +42,8 @@ class Conditions {
 
 // How many conditions: the more, the earlier a route is looked at among those of its host and path.
 [[nodiscard]] std::size_t count_conditions(const MatchOptions& match) noexcept;
-// Every request that meets those of `narrow` meets those of `wide`. False where that cannot be told
-// (two regular expressions that differ).
-[[nodiscard]] bool implies(const MatchOptions& narrow, const MatchOptions& wide);
+// Every request that meets those of `narrow` meets those of `wide`, clients left out. False where
+// that cannot be told (two regular expressions that differ).
+[[nodiscard]] bool implies_but_clients(const MatchOptions& narrow, const MatchOptions& wide);
 
 }  // namespace steelyard::request

@@ -3,98 +3,75 @@
 #include <algorithm>
 #include <array>
 
+#include "steelyard/request/place.h"
+
 namespace steelyard::request {
 namespace {
 
 constexpr std::size_t kLongestHost = 255;  // RFC 1035: longer is no name
 
-// The host without port and trailing dot; brackets of an IPv6 address stay.
-std::string_view bare(std::string_view host) noexcept {
-  const auto bracket = host.rfind(']');
-  const auto colon = host.rfind(':');
-  if (colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket)) {
-    host = host.substr(0, colon);
-  }
-  if (!host.empty() && host.back() == '.') host.remove_suffix(1);
-  return host;
-}
-
-constexpr char lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), lower);
-  return out;
-}
-
-std::string host_of(const MatchOptions& match) {
-  std::string host = lowered(bare(match.host));
-  return host == "*" ? std::string() : host;
-}
-
-std::string_view prefix_of(const MatchOptions& match) noexcept {
-  std::string_view path = match.path;
-  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
-  return path;
-}
-
-bool same_place(const MatchOptions& a, const MatchOptions& b) {
-  if (host_of(a) != host_of(b) || a.path_exact != b.path_exact || a.path_regex != b.path_regex) {
-    return false;
-  }
-  const bool prefix = a.path_exact.empty() && a.path_regex.empty();
-  return !prefix || prefix_of(a) == prefix_of(b);
-}
-
 }  // namespace
 
+// Where the Candidates of a text are while the lists grow. Only for a Router in the making.
+struct Router::Making {
+  MakePattern make;
+  std::unordered_map<const Paths*, ByName<std::size_t>> expressions, prefixes;
+};
+
 Router::Router(std::span<const RouteOptions> routes, MakePattern make_pattern) {
+  Making making{make_pattern, {}, {}};
   for (std::uint32_t i = 0; i < routes.size(); ++i) {
     const std::string host = host_of(routes[i].match);
     if (host.empty()) {
-      add(any_, routes[i], i, make_pattern);
+      add(any_, routes[i], i, making);
     } else if (host.starts_with("*.")) {
-      add(below_[host.substr(2)], routes[i], i, make_pattern);
+      add(below_[host.substr(2)], routes[i], i, making);
     } else {
-      add(exact_[host], routes[i], i, make_pattern);
+      add(exact_[host], routes[i], i, making);
     }
   }
+  settle(any_);
+  for (auto& [host, paths] : exact_) settle(paths);
+  for (auto& [host, paths] : below_) settle(paths);
 }
 
-Router::Candidates& Router::candidates(Paths& paths, const MatchOptions& match, MakePattern make) {
+void Router::settle(Paths& paths) {
+  auto& all = paths.prefixes;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Prefix& a, const Prefix& b) { return a.path.size() > b.path.size(); });
+  if (all.size() <= kFewPrefixes) return;
+  for (std::uint32_t i = 0; i < all.size(); ++i) paths.by_prefix.emplace(all[i].path, i);
+}
+
+Router::Candidates& Router::candidates(Paths& paths, const MatchOptions& match, Making& making) {
   if (!match.path_exact.empty()) return paths.exact[match.path_exact];
   if (!match.path_regex.empty()) {
-    for (auto& one : paths.expressions) {
-      if (one.text == match.path_regex) return one.routes;
-    }
-    Expression made{match.path_regex, nullptr, {}};
-    if (make != nullptr) {
-      if (auto pattern = make(match.path_regex)) made.pattern = std::move(*pattern);
+    const auto [at, fresh] =
+        making.expressions[&paths].emplace(match.path_regex, paths.expressions.size());
+    if (!fresh) return paths.expressions[at->second].routes;
+    Expression made{nullptr, {}};
+    if (making.make != nullptr) {
+      if (auto pattern = making.make(match.path_regex)) made.pattern = std::move(*pattern);
     }
     paths.expressions.push_back(std::move(made));
     return paths.expressions.back().routes;
   }
-  const auto path = prefix_of(match);
-  auto at = std::find_if(paths.prefixes.begin(), paths.prefixes.end(), [&](const Prefix& prefix) {
-    return prefix.path.size() < path.size() || prefix.path == path;
-  });
-  if (at == paths.prefixes.end() || at->path != path) {
-    at = paths.prefixes.insert(at, Prefix{std::string(path), {}});
-  }
-  return at->routes;
+  const std::string path(prefix_of(match));
+  const auto [at, fresh] = making.prefixes[&paths].emplace(path, paths.prefixes.size());
+  if (fresh) paths.prefixes.push_back({path, {}});
+  return paths.prefixes[at->second].routes;
 }
 
-void Router::add(Paths& paths, const RouteOptions& options, std::uint32_t route, MakePattern make) {
+void Router::add(Paths& paths, const RouteOptions& options, std::uint32_t route, Making& making) {
   Candidate made{route, kNone, count_conditions(options.match)};
   if (made.count > 0) {
     made.conditions = static_cast<std::uint32_t>(conditions_.size());
-    conditions_.emplace_back(options.match, make);
+    conditions_.emplace_back(options.match, making.make);
   }
-  Candidates& routes = candidates(paths, options.match, make);
-  const auto at = std::find_if(routes.begin(), routes.end(),
-                               [&](const Candidate& other) { return other.count < made.count; });
+  Candidates& routes = candidates(paths, options.match, making);
+  const auto at =
+      std::upper_bound(routes.begin(), routes.end(), made,
+                       [](const Candidate& a, const Candidate& b) { return a.count > b.count; });
   routes.insert(at, made);
 }
 
@@ -120,6 +97,7 @@ std::optional<std::uint32_t> Router::among(const Paths& paths, std::string_view 
     if (one.pattern == nullptr || !one.pattern->matches(path)) continue;
     if (const auto route = first(one.routes, target, facts)) return route;
   }
+  if (!paths.by_prefix.empty()) return below(paths, path, target, facts);
   for (const Prefix& prefix : paths.prefixes) {
     if (!path.starts_with(prefix.path)) continue;
     if (!prefix.path.empty() && path.size() != prefix.path.size() &&
@@ -129,6 +107,25 @@ std::optional<std::uint32_t> Router::among(const Paths& paths, std::string_view 
     if (const auto route = first(prefix.routes, target, facts)) return route;
   }
   return std::nullopt;
+}
+
+// Among many prefixes: a look-up for each start of the path that ends before a slash.
+std::optional<std::uint32_t> Router::below(const Paths& paths, std::string_view path,
+                                           const Target& target,
+                                           const Facts& facts) const noexcept {
+  const auto longest = paths.prefixes.front().path.size();
+  // None is longer: the first start to look up is the whole path, or ends at the last slash that
+  // leaves no more than the longest.
+  auto size = path.size() <= longest ? path.size() : path.rfind('/', longest);
+  for (; size != 0 && size != std::string_view::npos; size = path.rfind('/', size - 1)) {
+    const auto at = paths.by_prefix.find(path.substr(0, size));
+    if (at == paths.by_prefix.end()) continue;
+    if (const auto route = first(paths.prefixes[at->second].routes, target, facts)) return route;
+  }
+  const auto every = paths.by_prefix.find(std::string_view());
+  return every == paths.by_prefix.end()
+             ? std::nullopt
+             : first(paths.prefixes[every->second].routes, target, facts);
 }
 
 std::optional<std::uint32_t> Router::match(const Target& target,
@@ -152,18 +149,6 @@ std::optional<std::uint32_t> Router::match(const Target& target,
     }
   }
   return among(any_, path, target, facts);
-}
-
-std::optional<std::size_t> covered_by(std::span<const RouteOptions> routes, std::size_t at) {
-  const auto& route = routes[at].match;
-  const auto count = count_conditions(route);
-  for (std::size_t i = 0; i < routes.size(); ++i) {
-    const auto& other = routes[i].match;
-    const auto others = count_conditions(other);
-    const bool before = others > count || (others == count && i < at);
-    if (i != at && before && same_place(route, other) && implies(route, other)) return i;
-  }
-  return std::nullopt;
 }
 
 }  // namespace steelyard::request

@@ -10,7 +10,8 @@
 // A host whose routes do not match hands over to the next less exact host. Paths are compared as
 // sent: percent-encoding and dot segments are not resolved.
 //
-// Cost: without hosts in the configuration none for the host, else a hash of it; a few comparisons;
+// Cost: without hosts in the configuration none for the host, else a hash of it; a few comparisons,
+// and with many prefixes a hash for each slash of the path within the longest of them;
 // facts are asked only by routes with conditions; no allocation. Threads: any, read only.
 #pragma once
 
@@ -58,7 +59,6 @@ class Router {
     Candidates routes;
   };
   struct Expression {
-    std::string text;
     std::unique_ptr<const Pattern> pattern;
     Candidates routes;
   };
@@ -74,13 +74,20 @@ class Router {
     ByName<Candidates> exact;
     std::vector<Expression> expressions;  // as written
     std::vector<Prefix> prefixes;         // longest first
+    ByName<std::uint32_t> by_prefix;      // places in `prefixes`, where they are many
   };
+  struct Making;
+  static constexpr std::size_t kFewPrefixes = 8;  // a walk is faster
 
-  void add(Paths& paths, const RouteOptions& options, std::uint32_t route, MakePattern make);
-  static Candidates& candidates(Paths& paths, const MatchOptions& match, MakePattern make);
+  void add(Paths& paths, const RouteOptions& options, std::uint32_t route, Making& making);
+  static Candidates& candidates(Paths& paths, const MatchOptions& match, Making& making);
+  static void settle(Paths& paths);
   [[nodiscard]] std::optional<std::uint32_t> first(const Candidates& routes, const Target& target,
                                                    const Facts& facts) const noexcept;
   [[nodiscard]] std::optional<std::uint32_t> among(const Paths& paths, std::string_view path,
+                                                   const Target& target,
+                                                   const Facts& facts) const noexcept;
+  [[nodiscard]] std::optional<std::uint32_t> below(const Paths& paths, std::string_view path,
                                                    const Target& target,
                                                    const Facts& facts) const noexcept;
 
@@ -89,10 +96,5 @@ class Router {
   Paths any_;
   std::vector<Conditions> conditions_;
 };
-
-// The route that takes everything that `routes[at]` could take, before it: then it is never taken.
-// Tells those with the same host and path; that a regular expression covers a prefix is not found.
-[[nodiscard]] std::optional<std::size_t> covered_by(std::span<const RouteOptions> routes,
-                                                    std::size_t at);
 
 }  // namespace steelyard::request

@@ -35,11 +35,13 @@ void Problems::add(Problem problem) {
 }
 
 void Problems::error(Place place, std::string_view path, std::string text) {
+  if (++errors_ > kMost) return;
   error_paths_.emplace_back(path);
   add({place, printable(std::string(path)), printable(std::move(text)), false});
 }
 
 void Problems::warn(Place place, std::string_view path, std::string text) {
+  if (++warnings_ > kMost) return;
   add({place, printable(std::string(path)), printable(std::move(text)), true});
 }
 
@@ -51,6 +53,10 @@ std::string Problems::render(std::string_view file) const {
     if (problem.warning) out += "warning: ";
     if (!problem.path.empty()) out.append(problem.path).append(": ");
     out.append(problem.text).append("\n");
+  }
+  if (const auto all = errors_ + warnings_; all > list_.size()) {
+    out.append(file).append(": and ").append(std::to_string(all - list_.size()));
+    out.append(" more of the kind\n");
   }
   return out;
 }

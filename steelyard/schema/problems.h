@@ -23,25 +23,32 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
+// All are counted; of errors and of warnings the first kMost found are kept, so that a text that is
+// wrong everywhere costs no more than its size.
 class Problems {
  public:
+  static constexpr std::size_t kMost = 1000;
+
   void error(Place place, std::string_view path, std::string text);
   void warn(Place place, std::string_view path, std::string text);
 
-  [[nodiscard]] bool ok() const noexcept { return error_paths_.empty(); }
-  [[nodiscard]] std::size_t errors() const noexcept { return error_paths_.size(); }
-  [[nodiscard]] std::size_t warnings() const noexcept { return list_.size() - errors(); }
+  [[nodiscard]] bool ok() const noexcept { return errors_ == 0; }
+  [[nodiscard]] std::size_t errors() const noexcept { return errors_; }
+  [[nodiscard]] std::size_t warnings() const noexcept { return warnings_; }
   // Sorted by place; those of one place in the order they were found.
   [[nodiscard]] std::span<const Problem> list() const noexcept { return list_; }
-  // Paths of the errors, in the order they were found: what came since is behind the count of then.
+  // Paths of the errors that are kept, in the order they were found: what came since is behind the
+  // count of then.
   [[nodiscard]] std::span<const std::string> error_paths() const noexcept { return error_paths_; }
-  // One line a problem, each ended by a newline.
+  // One line a problem, each ended by a newline; a last one says how many are not told.
   [[nodiscard]] std::string render(std::string_view file) const;
 
  private:
   void add(Problem problem);
   std::vector<Problem> list_;
   std::vector<std::string> error_paths_;
+  std::size_t errors_ = 0;
+  std::size_t warnings_ = 0;
 };
 
 // ", did you mean "x"?" for the nearest known word, else ", known are a, b, c", or nothing when

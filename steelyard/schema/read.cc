@@ -194,6 +194,7 @@ bool holds_refused(const Node& node) {
 // Paths below the struct of the errors since there were `before`, and keys in `told`.
 void run_check(const Spot& spot, const Type& type, const void* object,
                std::vector<std::string> told, std::size_t before, Problems& problems) {
+  if (problems.errors() > Problems::kMost) return;  // none of them would be told
   Faults faults;
   faults.told = std::move(told);
   for (std::string_view path : problems.error_paths().subspan(before)) {

@@ -1,6 +1,8 @@
 #include "steelyard/schema/tree.h"
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
 
 namespace steelyard::schema {
 namespace {
@@ -26,6 +28,26 @@ std::string shown(std::string_view text) {
   return out;
 }
 
+constexpr std::size_t kFewEntries = 16;  // a walk is as fast
+
+// The first entry with this key of an indexed mapping.
+const Entry* look_up(const Node& node, std::string_view key) noexcept {
+  const auto at = std::lower_bound(
+      node.by_key.begin(), node.by_key.end(), key,
+      [&](std::uint32_t i, std::string_view wanted) { return node.entries[i].key < wanted; });
+  if (at == node.by_key.end() || node.entries[*at].key != key) return nullptr;
+  return &node.entries[*at];
+}
+
+// The longest key that fits: keys may have dots.
+const Entry* longest(const Node& node, std::string_view path) noexcept {
+  for (auto size = path.size();; size = path.find_last_of(".[", size - 1)) {
+    if (size == std::string_view::npos) return nullptr;
+    if (const auto* const found = look_up(node, path.substr(0, size))) return found;
+    if (size == 0) return nullptr;
+  }
+}
+
 // The entry that the front of `path` names; `rest` is what follows it, without a dot.
 const Entry* step(const Node& node, std::string_view path, std::string_view& rest) {
   const Entry* best = nullptr;
@@ -37,8 +59,12 @@ const Entry* step(const Node& node, std::string_view path, std::string_view& res
     length = static_cast<std::size_t>(end - path.data()) + 1;
     if (failed != std::errc{} || at >= node.entries.size() || length > path.size()) return nullptr;
     best = &node.entries[at];
+  } else if (!node.by_key.empty()) {
+    best = longest(node, path);
+    if (best == nullptr) return nullptr;
+    length = best->key.size();
   } else {
-    for (const auto& entry : node.entries) {  // the longest key that fits: keys may have dots
+    for (const auto& entry : node.entries) {  // as `longest`
       const auto size = entry.key.size();
       if (!path.starts_with(entry.key) || (best != nullptr && size <= length)) continue;
       if (size < path.size() && path[size] != '.' && path[size] != '[') continue;
@@ -54,6 +80,14 @@ const Entry* step(const Node& node, std::string_view path, std::string_view& res
 
 }  // namespace
 
+void Node::index() {
+  if (kind != Kind::kMapping || entries.size() <= kFewEntries) return;
+  by_key.resize(entries.size());
+  std::iota(by_key.begin(), by_key.end(), 0U);
+  std::stable_sort(by_key.begin(), by_key.end(),
+                   [&](auto a, auto b) { return entries[a].key < entries[b].key; });
+}
+
 bool Node::is_empty() const noexcept {
   return kind == Kind::kScalar && !quoted &&
          (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL");
@@ -61,6 +95,10 @@ bool Node::is_empty() const noexcept {
 
 const Node* Node::find(std::string_view key) const noexcept {
   if (kind != Kind::kMapping) return nullptr;
+  if (!by_key.empty()) {
+    const Entry* const found = look_up(*this, key);
+    return found == nullptr ? nullptr : &found->value;
+  }
   for (const auto& entry : entries) {
     if (entry.key == key) return &entry.value;
   }

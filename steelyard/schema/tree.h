@@ -30,6 +30,11 @@ struct Node {
   bool quoted = false;         // of a scalar
   bool refused = false;        // told already (an alias, a tag): nothing more is said about it
   std::vector<Entry> entries;  // of a mapping or a list (then without keys)
+  // Of a large mapping, by `index`: its entries in the order of their keys. Empty: looked through.
+  std::vector<std::uint32_t> by_key;
+
+  // To be called once the entries stand: makes a look-up by key logarithmic.
+  void index();
 
   // Nothing was written: `key:`, `key: ~`, `key: null`.
   [[nodiscard]] bool is_empty() const noexcept;

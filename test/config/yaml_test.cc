@@ -115,6 +115,35 @@ TEST(Yaml, TakesThirtyTwoLevelsAndNotOneMore) {
   EXPECT_EQ(problems_of(nested(100'000)), "f:1:33: is nested more than 32 levels deep\n");
 }
 
+TEST(Yaml, TakesAKeyOfAKibibyteAndNotOneByteMore) {
+  const std::string key(kMaxKey, 'k');
+  EXPECT_EQ(problems_of("? " + key + "\n: 1\n"), "");
+  EXPECT_EQ(problems_of("? " + key + "k\n: 1\n"), "f:1:3: a key has 1025 bytes, may have 1024\n");
+}
+
+TEST(Yaml, ManyKeysAreFoundAsFewAre) {
+  const std::string few =
+      "a.b: {c: 1}\na: {b: {c: 2}}\na.: 3\n? ''\n: {d: 4}\na.b: 5\nb.c.d: [6]\n";
+  std::string many = few;
+  for (int i = 0; i < 1000; ++i) many += "k" + std::to_string(i) + ": x\n";
+  schema::Problems problems;
+  const auto by_walk = parse_yaml(few, problems);
+  const auto by_index = parse_yaml(many, problems);
+  ASSERT_TRUE(by_walk && by_index);
+  EXPECT_TRUE(by_walk->by_key.empty());
+  EXPECT_FALSE(by_index->by_key.empty());
+  for (const char* const path : {"", "a", "a.", "a.b", "a.b.c", "a..b", ".d", ".", "b", "b.c.d[0]",
+                                 "b.c.d[1]", "b.c.d.e", "a.b[0]", "zz", "[0]"}) {
+    const Node* const walk = by_walk->at(path);
+    const Node* const index = by_index->at(path);
+    ASSERT_EQ(walk == nullptr, index == nullptr) << path;
+    EXPECT_TRUE(walk == nullptr || walk->place == index->place) << path;
+    EXPECT_EQ(by_walk->deepest(path).place, by_index->deepest(path).place) << path;
+    EXPECT_EQ(by_walk->find(path) == nullptr, by_index->find(path) == nullptr) << path;
+  }
+  EXPECT_EQ(by_index->at("k999")->place, (Place{1007, 7}));
+}
+
 TEST(Yaml, TakesOneMebibyteAndNotOneByteMore) {
   std::string text = "a: 1\n#";
   text.resize(kMaxSize, 'x');

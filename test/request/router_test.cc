@@ -222,60 +222,6 @@ TEST(Router, MoreConditionsAreLookedAtFirstThenTheOrderWritten) {
   }
 }
 
-TEST(Router, TellsWhichRoutesAreNeverTaken) {
-  struct Row {
-    std::string_view name;
-    MatchOptions first, second;
-    bool covered;
-  };
-  const auto path = [](std::string prefix) {
-    MatchOptions out;
-    out.path = std::move(prefix);
-    return out;
-  };
-  const auto clients = [](std::string text) {
-    MatchOptions out;
-    out.clients = {std::move(text)};
-    return out;
-  };
-  const auto methods = [](std::vector<std::string> names) {
-    MatchOptions out;
-    out.methods = std::move(names);
-    return out;
-  };
-  MatchOptions upper, expression;
-  upper.host = "API.example.com.";
-  expression.path_regex = "/.*";
-  MatchOptions host;
-  host.host = "api.example.com";
-  const std::vector<Row> rows{
-      {"the same", {}, {}, true},
-      {"a slash at the end", path("/a"), path("/a/"), true},
-      {"another path", path("/a"), path("/b"), false},
-      {"a host in another case", host, upper, true},
-      {"another host", {}, host, false},
-      {"a condition more", {}, with({{"A", {}}}), false},
-      {"the same condition", with({{"A", {.exact = "1"}}}), with({{"a", {.exact = "1"}}}), true},
-      {"another value", with({{"A", {.exact = "1"}}}), with({{"A", {.exact = "2"}}}), false},
-      {"any value first", with({{"A", {}}}), with({{"A", {.exact = "2"}}}), true},
-      {"any value last", with({{"A", {.exact = "2"}}}), with({{"A", {}}}), false},
-      {"a prefix first", with({{"A", {.prefix = "v"}}}), with({{"A", {.exact = "v2"}}}), true},
-      {"the wider network first", clients("10.0.0.0/8"), clients("10.1.0.0/16"), true},
-      {"the wider network last", clients("10.1.0.0/16"), clients("10.0.0.0/8"), false},
-      {"one address in a network", clients("10.0.0.0/8"), clients("10.1.2.3"), true},
-      {"more methods first", methods({"GET", "PUT"}), methods({"PUT"}), true},
-      {"other methods", methods({"GET"}), methods({"PUT"}), false},
-      {"the same expression", expression, expression, true},
-      {"a prefix behind an expression", expression, {}, false},
-  };
-  for (const Row& row : rows) {
-    const auto all = routes_with({row.first, row.second});
-    EXPECT_EQ(covered_by(all, 1), row.covered ? std::optional<std::size_t>(0) : std::nullopt)
-        << row.name;
-    EXPECT_EQ(covered_by(all, 0), std::nullopt) << row.name;
-  }
-}
-
 TEST(Network, IsReadExactlyOrRefused) {
   struct Row {
     std::string_view text, inside, outside;  // no `inside`: refused
@@ -303,6 +249,43 @@ TEST(Network, IsReadExactlyOrRefused) {
     EXPECT_TRUE(network->holds(*base::Address::parse(row.inside))) << row.text;
     EXPECT_FALSE(network->holds(*base::Address::parse(row.outside))) << row.text;
   }
+}
+
+TEST(Router, AmongManyPrefixesTheLongestOnABoundaryStillWins) {
+  std::vector<MatchOptions> all;
+  for (const char* const path : {"/a", "/a/b", "/a/b/c", "/", "/ab", "/x/y/", "/a//b", "/q"}) {
+    all.emplace_back().path = path;
+  }
+  const auto few = routes_with(all);
+  for (int i = 0; i < 24'000; ++i) all.emplace_back().path = "/many/" + std::to_string(i);
+  const auto many = routes_with(all);
+  const Router by_walk(few), by_hash(many);
+  for (const char* const path : {"/",
+                                 "",
+                                 "*",
+                                 "/a",
+                                 "/a/",
+                                 "/a/b",
+                                 "/a/b/",
+                                 "/a/bc",
+                                 "/a/b/c/d/e/f/g/h/i",
+                                 "/ab",
+                                 "/abc",
+                                 "/x/y",
+                                 "/x/y/",
+                                 "/x/y/z",
+                                 "/x",
+                                 "/a//b",
+                                 "/a//b/c",
+                                 "//",
+                                 "/q?a=/a/b",
+                                 "a/b",
+                                 "/q/////////",
+                                 "/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/b"}) {
+    const Target target{"", path, "GET"};
+    EXPECT_EQ(by_hash.match(target, Given{}), by_walk.match(target, Given{})) << path;
+  }
+  EXPECT_EQ(by_hash.match({"", "/many/23999/x", "GET"}, Given{}), all.size() - 1);
 }
 
 TEST(Split, SharesByWeightAtRandomAndByKey) {
