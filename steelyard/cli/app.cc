@@ -153,6 +153,7 @@ void add_node(CLI::App& app, NodeFlags& flags) {
 void add_key(CLI::App& app, KeyFlags& flags) {
   auto* sub = app.add_subcommand("key", "API keys.");
   sub->require_subcommand(1);
+  sub->footer("Example: steelyard key new --name alice");
   auto* made = sub->add_subcommand("new", "Make a key; the configuration keeps only its hash.");
   made->add_option("--name", flags.name, "whose key it is (default ops)")
       ->check([](const std::string& name) {
@@ -160,7 +161,29 @@ void add_key(CLI::App& app, KeyFlags& flags) {
                    ? std::string()
                    : "\"" + name + "\" is no name: letters, digits, '.', '_' and '-', at most 63";
       });
-  made->footer("Example: steelyard key new --name alice");
+}
+
+std::string or_near(std::string_view near) {
+  return near.empty() ? std::string() : fmt::format(", did you mean \"{}\"", near);
+}
+
+// Of the first argument that looks like an option and is none of the command's; else empty.
+std::string unknown_option(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::vector<std::string_view> known;
+  for (const auto* option : command->get_options()) {
+    if (option->get_group().empty()) continue;  // hidden
+    known.insert(known.end(), option->get_lnames().begin(), option->get_lnames().end());
+  }
+  for (const auto& argument : app.remaining(true)) {
+    if (!argument.starts_with("--") || argument.size() == 2) continue;
+    const auto written = argument.substr(0, argument.find('='));
+    const auto near = base::nearest(std::string_view(written).substr(2), known);
+    return fmt::format("there is no option \"{}\"{}", written,
+                       or_near(near.empty() ? std::string() : fmt::format("--{}", near)));
+  }
+  return {};
 }
 
 int fail_usage(CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
@@ -169,10 +192,13 @@ int fail_usage(CLI::App& app, const CLI::ParseError& error, int argc, char** arg
   if (argc > 1 && argv[1][0] != '-' && std::ranges::find(kCommands, argv[1]) == kCommands.end()) {
     const auto near = base::nearest(argv[1], kCommands);
     fmt::print(stderr, "steelyard: there is no command \"{}\"{}; see steelyard --help\n", argv[1],
-               near.empty() ? std::string() : fmt::format(", did you mean \"{}\"", near));
+               or_near(near));
     return kUsage;
   }
-  fmt::print(stderr, "steelyard: {}; see steelyard {}--help\n", error.what(),
+  const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const auto unknown = extras ? unknown_option(app) : std::string();
+  fmt::print(stderr, "steelyard: {}; see steelyard {}--help\n",
+             unknown.empty() ? std::string(error.what()) : unknown,
              argc > 1 && argv[1][0] != '-' ? fmt::format("{} ", argv[1]) : std::string());
   return kUsage;
 }

@@ -57,7 +57,9 @@ int check(const CheckFlags& flags) {
     const auto& document = *source.document;
     fmt::print("{}{}", plan_of(document), pool_words(document, workers_of(document)));
     fmt::print("{}: fine{}\n", source.name,
-               source.warnings == 0 ? "" : fmt::format(", {} warnings", source.warnings));
+               source.warnings == 0 ? ""
+                                    : fmt::format(", {} warning{}", source.warnings,
+                                                  source.warnings == 1 ? "" : "s"));
   } else if (!ok && !flags.json) {
     fmt::print(stderr, "{}: {} error{}\n", source.name, source.errors,
                source.errors == 1 ? "" : "s");

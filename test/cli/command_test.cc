@@ -369,6 +369,37 @@ TEST_F(Commands, CFG_08_NoSettingIsSilentlyIneffective) {
   }
 }
 
+TEST_F(Commands, AnUnknownOptionGetsTheNearestOneOfItsCommand) {
+  const auto said = [&](const std::string& arguments) { return run(arguments).err; };
+  EXPECT_EQ(said("run --ioo epoll x.yaml"),
+            "steelyard: there is no option \"--ioo\", did you mean \"--io\"; see steelyard run "
+            "--help\n");
+  EXPECT_EQ(said("check --manul"),
+            "steelyard: there is no option \"--manul\", did you mean \"--manual\"; see steelyard "
+            "check --help\n");
+  EXPECT_EQ(said("key new --nam=ops"),
+            "steelyard: there is no option \"--nam\", did you mean \"--name\"; see steelyard key "
+            "--help\n");
+  EXPECT_EQ(said("--versoin"),
+            "steelyard: there is no option \"--versoin\", did you mean \"--version\"; see "
+            "steelyard --help\n");
+  EXPECT_EQ(said("run --zzzz"),
+            "steelyard: there is no option \"--zzzz\"; see steelyard run --help\n");
+  EXPECT_EQ(said("run --resum").find("did you mean"), std::string::npos) << "hidden";
+}
+
+TEST_F(Commands, SmallThingsAreSaidRight) {
+  write("one.yaml", kGood + "    weigh: { controller: static, cooldown: 5s }\n");
+  EXPECT_NE(run("check one.yaml").out.find("one.yaml: fine, 1 warning\n"), std::string::npos);
+  const auto help = run("key --help").out;
+  EXPECT_NE(help.find("steelyard key new"), std::string::npos);
+  EXPECT_EQ(help.find("steelyard run"), std::string::npos) << help;
+  const auto version = run("--version --verbose").out;
+  EXPECT_TRUE(version.find("compiler: GCC ") != std::string::npos ||
+              version.find("lang ") != std::string::npos)
+      << version;
+}
+
 TEST_F(Commands, CheckWarnsOfAPoolBelowTheLimitAtThePlaceOfTheLimit) {
   write("pool.yaml", kGood + "    limits: { max_in_flight: 100 }\nworkers: 3\n");
   const auto done = run("check --strict pool.yaml");
