@@ -29,16 +29,18 @@ int engine(const EngineFlags& flags) {
   const auto reactor = io::make_epoll_reactor();
   // A descriptor that no child of ours gets.
   io::Fd channel = io::duplicate(inherited);
-  if (!channel.valid() && errno == EMFILE) {
-    fmt::print(stderr, "steelyard: engine: {}; raise the limit of them (ulimit -n)\n",
-               std::strerror(errno));
+  const auto fail = [&](const std::string& why) {
+    fmt::print(stderr, "steelyard: engine: {}\n", why);
+    io::Channel supervisor(std::move(inherited));
+    (void)supervisor.send({io::Verb::kNotStarted, 0, why});
     return kFailure;
+  };
+  if (!channel.valid() && errno == EMFILE) {
+    return fail(fmt::format("{}; raise the limit of them (ulimit -n)", std::strerror(errno)));
   }
   auto provider = io::RemoteProvider::connect(*reactor, std::move(channel));
   if (!provider) {
-    fmt::print(stderr, "steelyard: engine: {}; `steelyard run` starts engines\n",
-               provider.error().describe());
-    return kFailure;
+    return fail(provider.error().describe() + "; `steelyard run` starts engines");
   }
   inherited.reset();
   EngineRunner runner(flags.run, *reactor, **provider, provider->get());

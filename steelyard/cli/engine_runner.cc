@@ -22,11 +22,6 @@ constexpr auto kLeaseLook = std::chrono::milliseconds(20);
 constexpr auto kHoldingGap = std::chrono::seconds(1);
 constexpr auto kSameSignal = std::chrono::seconds(1);  // within it two are one
 
-int fail(std::string_view text) {
-  fmt::print(stderr, "steelyard: {}\n", text);
-  return kFailure;
-}
-
 std::shared_ptr<const config::Document> with_flags(
     const std::shared_ptr<const config::Document>& document, const RunFlags& flags,
     const base::Address& admin) {
@@ -56,18 +51,21 @@ int EngineRunner::run() {
   const Source source = first_source();
   if (!source.report.empty()) fmt::print(stderr, "{}", source.report);
   if (source.document == nullptr) {
-    return fail(fmt::format("not started: {} cannot be used", source.name));
+    return not_started(fmt::format("not started: {} cannot be used", source.name),
+                       first_error(source));
   }
   if (!flags_.admin.empty()) {
     auto parsed = base::Address::parse(flags_.admin, /*any=*/true);
-    if (!parsed) return fail("--admin " + parsed.error().text);
-    if (!parsed->is_loopback()) return fail("--admin: " + flags_.admin + " is not loopback");
+    if (!parsed) return not_started("--admin " + parsed.error().text);
+    if (!parsed->is_loopback()) return not_started("--admin: " + flags_.admin + " is not loopback");
     admin_ = *parsed;
   }
   // Before anything is served: it needs descriptors too.
   const auto signals = io::watch_signals(reactor_, [this](int number) { on_own_signal(number); });
-  if (!signals) return fail("not started: " + signals.error().describe());
-  if (auto started = start(source.document); !started) return fail(started.error().describe());
+  if (!signals) return not_started("not started: " + signals.error().describe());
+  if (auto started = start(source.document); !started) {
+    return not_started(started.error().describe());
+  }
   provider_.keep_config(config_.record());
   if (began_with_kept_ && !config_.look().empty()) {
     if (config_.file_unusable()) engine_.began_without_file();
@@ -89,6 +87,13 @@ int EngineRunner::run() {
                         {"successes", fmt::format("{}", totals.successes)},
                         {"failures", fmt::format("{}", totals.failures)}});
   return kOk;
+}
+
+// `why` is for the supervisor, where stderr has it already.
+int EngineRunner::not_started(std::string_view text, std::string_view why) {
+  fmt::print(stderr, "steelyard: {}\n", text);
+  if (remote_ != nullptr) remote_->not_started(why.empty() ? text : why);
+  return kFailure;
 }
 
 // What the engine before had taken, when this one replaces one that crashed; else what the flags
@@ -254,12 +259,13 @@ void EngineRunner::reload() {
   if (source.document == nullptr) {
     engine_.reload_failed();
     (void)config_.look();
-    // The first line is the event's reason; the others stand as they are.
-    const auto end = std::min(source.report.find('\n'), source.report.size());
-    const auto others = std::string_view(source.report).substr(end);
-    log_.event("reload_refused",
-               {{"file", source.name}, {"reason", std::string_view(source.report).substr(0, end)}});
-    if (others.size() > 1) fmt::print(stderr, "{}", others.substr(1));
+    // The first error is the event's reason; the other lines stand as they are.
+    const std::string_view all = source.report;
+    const auto reason = first_error(source);
+    const auto from = static_cast<std::size_t>(reason.data() - all.data());
+    log_.event("reload_refused", {{"file", source.name}, {"reason", reason}});
+    const auto others = all.substr(std::min(from + reason.size() + 1, all.size()));
+    if (all.size() > reason.size() + 1) fmt::print(stderr, "{}{}", all.substr(0, from), others);
     return;
   }
   if (!source.report.empty()) fmt::print(stderr, "{}", source.report);

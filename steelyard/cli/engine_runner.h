@@ -32,6 +32,7 @@ class EngineRunner {
 
  private:
   base::Result<void> start(const std::shared_ptr<const config::Document>& document);
+  int not_started(std::string_view text, std::string_view why = {});
   void after_turn();
   void on_own_signal(int number);
   void on_signal(int number);

@@ -1,5 +1,6 @@
 #include "steelyard/cli/source.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 
@@ -44,6 +45,15 @@ Source load_source(const ConfigFlags& flags) {
     return failed(file, std::move(why));
   }
   return load_text(file, std::move(*text));
+}
+
+std::string_view first_error(const Source& source) {
+  std::string_view rest = source.report;
+  for (const auto& problem : source.problems.list()) {
+    if (!problem.warning) break;
+    rest.remove_prefix(std::min(rest.find('\n') + 1, rest.size()));
+  }
+  return rest.substr(0, rest.find('\n'));
 }
 
 Source load_text(const std::string& name, std::string text) {

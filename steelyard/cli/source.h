@@ -25,6 +25,8 @@ struct Source {
   schema::Problems problems;  // of a file that could be read
 };
 [[nodiscard]] Source load_source(const ConfigFlags& flags);
+// The line of `report` that tells the first error, without its end; for a source without document.
+[[nodiscard]] std::string_view first_error(const Source& source);
 // A file's text from elsewhere, as if it had been read under this name.
 [[nodiscard]] Source load_text(const std::string& name, std::string text);
 

@@ -124,7 +124,8 @@ std::optional<Message> Channel::receive(base::Duration wait) {
   ssize_t got = 0;
   do {
     got = ::recvmsg(fd_.get(), &in, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
+    // A peer that ended with messages unread: told once, ahead of what it had said itself.
+  } while (got < 0 && (errno == EINTR || errno == ECONNRESET));
   if (got < 0 && errno == EAGAIN) return std::nullopt;
   Message out;
   if (got > 0) out.fds = take_fds(in);

@@ -51,6 +51,8 @@ enum class Verb : std::uint16_t {
   kStatus,    // text: ProcessStatus
   // A new supervisor and an engine that lost its own.
   kAdopt,  // → kMemory; kSocket for all there are; kDone
+  // An engine tells; last, so that the numbers of the others stay.
+  kNotStarted,  // text: why it ends before it serves
 };
 
 struct Message {

@@ -178,6 +178,11 @@ void RemoteProvider::gave_back() {
   (void)channel_.send({Verb::kGaveBack}, kPatience);
 }
 
+void RemoteProvider::not_started(std::string_view why) {
+  constexpr std::size_t kMost = 4096;  // more has no room in a message, and is on stderr
+  (void)channel_.send({Verb::kNotStarted, 0, std::string(why.substr(0, kMost))}, kPatience);
+}
+
 void RemoteProvider::tell_holding(const Holding& holding) {
   (void)channel_.send({Verb::kHolding, 0, holding.to_text()});
 }

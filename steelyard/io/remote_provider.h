@@ -51,6 +51,8 @@ class RemoteProvider final : public Provider, private WatchEvents {
   // This engine takes the place of one that crashed: the kept configuration is the one to run.
   [[nodiscard]] bool replaces_dead() const noexcept { return replaces_dead_; }
   void gave_back();
+  // Why this engine ends before it serves: for the supervisor's events and API.
+  void not_started(std::string_view why);
   void tell_holding(const Holding& holding);
   // The lease's lock; false: another engine holds it.
   [[nodiscard]] bool take_lease() noexcept { return lock_.take(); }

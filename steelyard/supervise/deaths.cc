@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "steelyard/io/clock.h"
+#include "steelyard/supervise/reason.h"
 #include "steelyard/supervise/supervisor.h"
 
 namespace steelyard::supervise {
@@ -45,12 +46,12 @@ void Supervisor::gone(Engine& engine, const io::Ending& how) {
     events_.on_event("engine_drained", {{"pid", std::to_string(how.pid)}, {"how", how.describe()}});
     tell_status();
   } else if (engine.phase == Phase::kStarting && in(Phase::kServing) != nullptr) {
-    upgrade_failed("the new engine " + how.describe());
+    upgrade_failed(with_reason("the new engine " + how.describe(), engine.why));
   } else if (!served_) {  // it has said why on stderr
     exit_code_ = how.code > 0 ? how.code : 1;
     finished_ = true;
   } else {
-    crashed(how, engine.stalled);
+    crashed(how, engine.why);
   }
   give_lease();
 }
@@ -60,8 +61,7 @@ void Supervisor::crashed(const io::Ending& how, std::string_view why) {
   ++status_.crashes;
   status_.last_crash = io::unix_now();
   status_.crashed_pid = how.pid;
-  status_.crashed_how = how.pid == 0 ? "could not be started" : how.describe();
-  if (!why.empty()) status_.crashed_how += ": " + std::string(why);
+  status_.crashed_how = with_reason(how.pid == 0 ? "could not be started" : how.describe(), why);
   std::erase_if(crash_times_, [&](auto when) { return now - when > options_.crash_window; });
   crash_times_.push_back(now);
   status_.recent_crashes.push_back(status_.last_crash);
@@ -102,10 +102,9 @@ void Supervisor::look_after(Engine& engine, base::TimePoint now) {
     const bool stuck = holder_ != nullptr && holder_->asked_back != base::TimePoint{} &&
                        now - holder_->asked_back > options_.lease_limit;
     if (!stuck && now - engine.since < options_.start_limit) return;
-    events_.on_event("engine_too_slow",
-                     {{"pid", pid},
-                      {"text", stuck ? "the old engine does not give the lease back"
-                                     : "it does not serve in time"}});
+    engine.why =
+        stuck ? "the old engine does not give the lease back" : "it does not serve in time";
+    events_.on_event("engine_too_slow", {{"pid", pid}, {"text", engine.why}});
     engine.aborted = now;
     engine.process.kill(SIGKILL);
   } else if (const int thread = engine.pulses.stalled(engine.heartbeat, now, options_.stall);
@@ -114,7 +113,7 @@ void Supervisor::look_after(Engine& engine, base::TimePoint now) {
     if (engine.process.stopped()) return engine.pulses.forget();
     const std::string name = engine.process.thread_name(thread);
     const std::string time = seconds_text(options_.stall);
-    engine.stalled = "its thread " + name + " stood still for " + time + " s";
+    engine.why = "its thread " + name + " stood still for " + time + " s";
     events_.on_event("engine_stands_still", {{"pid", pid},
                                              {"thread", name},
                                              {"tid", std::to_string(thread)},

@@ -52,7 +52,7 @@ struct Engine final : io::WatchEvents {
   base::TimePoint asked_back{};  // for the lease, which it has not given yet; zero: not asked
   base::TimePoint aborted{};     // zero: not
   std::uint64_t generation = 1;
-  std::string stalled;                 // what stood still, when it was aborted for that
+  std::string why;                     // it ends: as it said, or as was seen; empty: not known
   std::int64_t draining_since = 0;     // Unix time
   std::optional<io::Holding> holding;  // while it drains, as it said
   std::unique_ptr<io::Watch> end_watch;

@@ -8,6 +8,7 @@
 #include "steelyard/io/failpoint.h"
 #include "steelyard/io/inheritance.h"
 #include "steelyard/io/pid_file.h"
+#include "steelyard/supervise/reason.h"
 
 namespace steelyard::supervise {
 
@@ -167,6 +168,9 @@ void Supervisor::handle(Engine& from, Message& message) {
     case Verb::kReady:
       io::failpoint(what_goes_on(), "ready");
       return serves(from);
+    case Verb::kNotStarted:
+      from.why = shortened(message.text);
+      return;
     case Verb::kHolding:
       if (auto holding = io::Holding::parse(message.text); holding != from.holding) {
         from.holding = holding;

@@ -9,6 +9,7 @@
 #include "steelyard/io/clock.h"
 #include "steelyard/io/errors.h"
 #include "steelyard/io/failpoint.h"
+#include "steelyard/supervise/reason.h"
 #include "steelyard/supervise/supervisor.h"
 
 namespace steelyard::supervise {
@@ -49,11 +50,11 @@ void Supervisor::check_program() {
 
 void Supervisor::upgrade_failed(std::string_view reason) {
   ++status_.failed_upgrades;
-  status_.upgrade_failure = reason;
+  status_.upgrade_failure = shortened(reason);
   status_.upgrade_failed = io::unix_now();
   status_.upgrading = false;
-  events_.on_event("upgrade_failed",
-                   {{"reason", reason}, {"text", "the engine that served before goes on"}});
+  events_.on_event("upgrade_failed", {{"reason", status_.upgrade_failure},
+                                      {"text", "the engine that served before goes on"}});
   tell_status();
 }
 

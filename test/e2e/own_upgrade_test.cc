@@ -1,6 +1,7 @@
 // Upgrades by USR2, and storms of signals, under load: nothing is lost, nothing piles up.
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,16 @@ using integration::Socket;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+
+// As values are in the log.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"') out += '\\';
+    out += c;
+  }
+  return out;
+}
 
 std::size_t descriptors_of(pid_t pid) {
   std::size_t out = 0;
@@ -123,6 +134,12 @@ TEST_F(OwnUpgrade, F48_WhatCannotComeUpChangesNothing) {
   balancer.write(conf(1) + "workrs: 3\n");
   fails("a broken configuration");
   EXPECT_EQ(balancer.said("unknown key \"workrs\""), 1U) << "it says where";
+  const std::string why = "the new engine exited with status 1: " + balancer.file() +
+                          ":12:1: unknown key \"workrs\", did you mean \"workers\"?";
+  const auto last = nlohmann::json::parse(balancer.get("/api/v1/process").body, nullptr, false);
+  EXPECT_EQ(last["upgrade"]["last_failure"]["reason"], why) << last;
+  EXPECT_EQ(balancer.said(" upgrade_failed reason=\"" + escaped(why) + "\" "), 1U)
+      << balancer.log();
   ASSERT_EQ(balancer.adjust("a", 7).status, 200) << "it has the lease again";
   EXPECT_EQ(balancer.metric("steelyard_engine_upgrades_total{result=\"failure\"}"), 4);
 
@@ -173,6 +190,13 @@ TEST_F(OwnUpgrade, F41_ABadFileOnHupTellsLineAndReason) {
       << "as the reason of reload_refused" << balancer.log();
   EXPECT_EQ(balancer.node("a").base, 3);
   EXPECT_EQ(balancer.metric("steelyard_config_last_reload_successful"), 0);
+
+  const std::string warned = "    weigh: { controller: static, cooldown: 5s }\n";
+  EXPECT_FALSE(balancer.reload(config({{"a", a_.port(), 5}}, warned) + "workrs: 3\n"));
+  EXPECT_EQ(balancer.said(": warning: upstreams.api.weigh.cooldown: has no effect"), 1U)
+      << balancer.log();
+  EXPECT_EQ(balancer.said(" reason=\"" + balancer.file() + ":10:1: unknown key "), 1U)
+      << "a warning before it is not the reason" << balancer.log();
 }
 
 TEST_F(OwnUpgrade, DRN_01_OldEnginesDoNotPileUp) {

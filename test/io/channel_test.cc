@@ -53,6 +53,18 @@ TEST(Channel, CarriesWholeMessagesWithDescriptorsInOrder) {
   EXPECT_FALSE(ends.second.send({Verb::kReady})) << "and no SIGPIPE";
 }
 
+TEST(Channel, WhatAPeerSaidLastComesAlsoWhenItEndedWithMessagesUnread) {
+  auto ends = std::move(*Channel::pair());
+  ASSERT_TRUE(ends.first.send({Verb::kStatus}));
+  ASSERT_TRUE(ends.second.send({Verb::kNotStarted, 0, "why"}));
+  ends.second.close();
+  const auto last = ends.first.receive(1s);
+  ASSERT_TRUE(last.has_value());
+  EXPECT_EQ(last->text, "why");
+  EXPECT_FALSE(ends.first.receive(1s).has_value());
+  EXPECT_FALSE(ends.first.open());
+}
+
 TEST(Channel, WhoDoesNotReadBlocksNobody) {
   auto ends = std::move(*Channel::pair());
   int sent = 0;

@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 //   mute     greets, and then says nothing
 //   stall    a loop of it stops beating once it serves
 //   keep     does not give the lease back
+//   refuse   says why it does not start, and ends with status 1
 int play(const std::string& mode, const base::Address& address) {
   if (mode == "die") return 3;
   io::leave_no_core();
@@ -39,6 +40,10 @@ int play(const std::string& mode, const base::Address& address) {
   io::RemoteProvider& supervisor = **provider;
   if (mode != "mute") {
     const auto socket = supervisor.listener(address, 0);
+    if (mode == "refuse") {
+      supervisor.not_started("s.yaml:6:1: no \x1b[1m" + std::string(5000, 'x'));
+      return 1;
+    }
     if (!socket || supervisor.workers(2) != 2 || !supervisor.lease()) return 1;
     supervisor.put_state(supervisor.state() + std::to_string(::getpid()) + ":" +
                          std::to_string(io::local_address(*socket)->port()) + " ");
@@ -218,6 +223,24 @@ TEST_F(Supervisors, F43_TakeOverAnEngineThatLostItsSupervisor) {
   })) << all();
   EXPECT_EQ(told("engine_found pid=" + std::to_string(orphan)), 1U) << all();
   ASSERT_TRUE(tells("engine_drained pid=" + std::to_string(orphan))) << all();
+  stop();
+}
+
+TEST_F(Supervisors, F48_TellWhyANewEngineDidNotStart) {
+  const auto at = *io::local_address(*io::listen_tcp(base::Address::loopback(0)));
+  start("serve", at);
+  ASSERT_TRUE(tells("engine_serves ")) << all();
+  supervisor_.reset();
+  ASSERT_TRUE(run_until([&] {
+    if (supervisor_ == nullptr || supervisor_->finished()) start("refuse", at);
+    reactor_->run_turn(io::steady_now() + 20ms);
+    return told("upgrade_failed ") >= 1;
+  })) << all();
+  EXPECT_EQ(told("upgrade_failed reason=the new engine exited with status 1: s.yaml:6:1: no "
+                 "\\x1b[1mxxx"),
+            1U)
+      << all();
+  EXPECT_LT(lines_.back().size(), 1200U) << "bounded";
   stop();
 }
 
