@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <fmt/format.h>
 
 #include "steelyard/cli/engine_setup.h"
+#include "steelyard/cli/no_supervisor.h"
 #include "steelyard/cli/source.h"
 #include "steelyard/cli/version.h"
 #include "steelyard/io/clock.h"
@@ -153,11 +155,18 @@ void EngineRunner::after_turn() {
 // A service manager may signal all processes of a service; what ends it is the supervisor's word.
 void EngineRunner::on_own_signal(int number) {
   const bool ends = number == SIGTERM || number == SIGINT || number == SIGQUIT;
-  if (!ends || remote_ == nullptr || lost_) return on_signal(number);
+  if ((!ends && number != SIGUSR2) || remote_ == nullptr || lost_) return on_signal(number);
+  if (!ends) return ignore(number, "upgrade the supervisor, which is this engine's parent");
   passed_over_ = number;
   passed_over_at_ = reactor_.now();
+  ignore(number, "stop the supervisor, which is this engine's parent");
+}
+
+void EngineRunner::ignore(int number, std::string_view text) {
+  const char* const name = ::sigabbrev_np(number);
   log_.event("signal_ignored", {{"number", fmt::format("{}", number)},
-                                {"text", "stop the supervisor, which is this engine's parent"}});
+                                {"signal", name != nullptr ? name : "unknown"},
+                                {"text", text}});
 }
 
 void EngineRunner::on_signal(int number) {
@@ -172,8 +181,8 @@ void EngineRunner::on_signal(int number) {
       return stop(kForever);
     case SIGUSR1:
       return engine_.reopen_logs();
-    default:
-      return log_.event("signal_ignored", {{"number", fmt::format("{}", number)}});
+    default:  // USR2
+      return ignore(number, remote_ == nullptr ? kUpgradeSingle : kUpgradeLost);
   }
 }
 

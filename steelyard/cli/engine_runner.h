@@ -2,7 +2,7 @@
 // mean, reloads, and the loop's pulse.
 //
 //   HUP reload · TERM, INT drain and stop, a second time stop now · QUIT drain without limit ·
-//   USR1 reopen log files
+//   USR1 reopen log files · USR2 is told to be of no use here
 //
 // Reloads join: at most one in 100 ms, the last file wins. An engine in the place of one that
 // crashed runs what that one had taken, whatever became of the file since. Control thread.
@@ -36,6 +36,7 @@ class EngineRunner {
   void after_turn();
   void on_own_signal(int number);
   void on_signal(int number);
+  void ignore(int number, std::string_view text);
   void on_message(const io::Message& message);
   void on_lost();
   void serve_alone();

@@ -1,10 +1,12 @@
 // steelyard -s reload|stop|quit|reopen|upgrade: sends the signal to the process in the pid file.
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <fmt/format.h>
 
 #include "steelyard/base/nearest.h"
 #include "steelyard/cli/command.h"
+#include "steelyard/cli/no_supervisor.h"
 #include "steelyard/cli/source.h"
 #include "steelyard/io/pid_file.h"
 #include "steelyard/io/process.h"
@@ -23,6 +25,13 @@ int number_of(std::string_view verb) {
   if (verb == "quit") return SIGQUIT;
   if (verb == "upgrade") return SIGUSR2;
   return verb == "reopen" ? SIGUSR1 : 0;
+}
+
+// Why the process would pass over USR2, seen by what it was started with; empty: it would not.
+std::string_view why_no_upgrade(int pid) {
+  const auto words = io::arguments_of(pid);
+  if (words.size() > 1 && words[1] == "engine") return kUpgradeLost;
+  return std::ranges::find(words, "--single") != words.end() ? kUpgradeSingle : std::string_view();
 }
 
 }  // namespace
@@ -51,6 +60,9 @@ int send_signal(const SignalFlags& flags) {
   }
   const auto pid = io::running_process(file);
   if (!pid) return fail(pid.error().describe());
+  if (const auto why = number == SIGUSR2 ? why_no_upgrade(*pid) : ""; !why.empty()) {
+    return fail(fmt::format("nothing was sent to process {} of {}: {}", *pid, file, why));
+  }
   if (const auto sent = io::send_signal(*pid, number); !sent) {
     return fail(fmt::format("process {} of {}: {}", *pid, file, sent.error().describe()));
   }

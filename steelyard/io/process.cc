@@ -11,6 +11,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "steelyard/io/file.h"
+
 namespace steelyard::io {
 
 int process_id() noexcept { return ::getpid(); }
@@ -32,6 +34,18 @@ std::string program_of(int pid) {
   // After an upgrade the file that still runs has lost its name.
   constexpr std::string_view kDeleted = " (deleted)";
   if (out.ends_with(kDeleted)) out.resize(out.size() - kDeleted.size());
+  return out;
+}
+
+std::vector<std::string> arguments_of(int pid) {
+  std::vector<std::string> out;
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/cmdline");
+  std::string_view rest = text ? std::string_view(*text) : std::string_view();
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find('\0'), rest.size());
+    out.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
   return out;
 }
 

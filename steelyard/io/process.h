@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "steelyard/base/result.h"
 
@@ -15,6 +16,9 @@ unsigned long raise_descriptor_limit() noexcept;
 // The file that a process runs, "/usr/bin/steelyard"; empty when there is none or it may not be
 // known.
 [[nodiscard]] std::string program_of(int pid);
+// The words that a process was started with, the first names the program; empty when there is none
+// or they may not be known.
+[[nodiscard]] std::vector<std::string> arguments_of(int pid);
 // Where a program is that was called by this name: a path as it stands, another name as found in
 // PATH, else the file that this process runs. Links are not followed: an upgrade may change them.
 [[nodiscard]] std::string find_program(const std::string& called);

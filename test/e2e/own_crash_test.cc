@@ -168,6 +168,14 @@ TEST_F(OwnCrash, F43_AnEngineWithoutASupervisorIsReachedThroughThePidFile) {
   (void)first.process().wait(seconds(5));
   ASSERT_TRUE(first.says(" supervisor_lost "));
   EXPECT_EQ(read_text(pid_file), std::to_string(orphan) + "\n");
+  EXPECT_EQ(run({test::binary(), "-s", "upgrade", "-c", first.file()}, dir / "said"), 1);
+  EXPECT_NE(read_text(dir / "said").find("its supervisor is gone, which an upgrade needs; start "),
+            std::string::npos)
+      << read_text(dir / "said");
+  EXPECT_EQ(first.said(" signal_ignored "), 0U) << "nothing was sent";
+  ASSERT_EQ(::kill(orphan, SIGUSR2), 0);
+  EXPECT_TRUE(first.says(" signal_ignored number=12 signal=USR2 text=\"its supervisor is gone, "))
+      << first.log();
   first.write(text(5));
   ASSERT_EQ(::kill(orphan, SIGHUP), 0);
   EXPECT_TRUE(first.node_becomes("a", [](const NodeState& n) { return n.base == 5; }, seconds(5)));

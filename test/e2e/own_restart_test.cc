@@ -200,7 +200,10 @@ TEST_F(OwnRestart, WhatEndsTheEngineIsTheSupervisorsWord) {
   ASSERT_TRUE(
       wait_until([&] { return balancer.metric("steelyard_http_exchanges") == 1; }, seconds(5)));
   ASSERT_EQ(::kill(engine, SIGTERM), 0);
-  EXPECT_TRUE(balancer.says(" signal_ignored number=15 ")) << balancer.log();
+  EXPECT_TRUE(balancer.says(" signal_ignored number=15 signal=TERM ")) << balancer.log();
+  ASSERT_EQ(::kill(engine, SIGUSR2), 0);
+  EXPECT_TRUE(balancer.says(" signal_ignored number=12 signal=USR2 text=\"upgrade the supervisor"))
+      << balancer.log();
   EXPECT_EQ(balancer.get("/readyz").status, 200);
   EXPECT_EQ(balancer.engine(), engine);
 
@@ -213,6 +216,23 @@ TEST_F(OwnRestart, WhatEndsTheEngineIsTheSupervisorsWord) {
   EXPECT_EQ(answer->status(), 200);
   EXPECT_EQ(balancer.process().wait(seconds(10)), 0) << balancer.log();
   EXPECT_EQ(balancer.said(" stopping_now"), 0U);
+}
+
+TEST_F(OwnRestart, AProcessWithoutASupervisorRefusesUpgradesWithAReason) {
+  const TempDir dir;
+  Balancer balancer(conf(1, "workers: 1\npid_file: " + (dir / "pid") + "\n"), {"--single"});
+  ASSERT_TRUE(balancer.up()) << balancer.log();
+  EXPECT_EQ(run({test::binary(), "-s", "upgrade", "-c", balancer.file()}, dir / "said"), 1);
+  EXPECT_NE(read_text(dir / "said").find("it runs without a supervisor (run --single)"),
+            std::string::npos)
+      << read_text(dir / "said");
+  EXPECT_EQ(balancer.said(" signal_ignored "), 0U) << "nothing was sent";
+  balancer.process().signal(SIGUSR2);
+  EXPECT_TRUE(balancer.says(
+      " signal_ignored number=12 signal=USR2 text=\"it runs without a supervisor (run --single)"))
+      << balancer.log();
+  balancer.process().signal(SIGTERM);
+  EXPECT_EQ(balancer.process().wait(seconds(10)), 0) << balancer.log();
 }
 
 }  // namespace
