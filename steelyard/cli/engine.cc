@@ -324,8 +324,12 @@ void Engine::on_overload(std::uint32_t worker, proxy::Stage stage, std::size_t u
 }
 
 void Engine::reopen_logs() {
-  auto done = access_->reopen();
-  log_.event("reopen", {{"text", done ? "the access log" : done.error().describe()}});
+  if (const auto done = access_->reopen(); !done) {
+    return log_.event("reopen_failed",
+                      {{"reason", done.error().describe()},
+                       {"text", "the access log goes on into the file that it had opened before"}});
+  }
+  log_.event("reopen", {{"text", "the access log"}});
 }
 
 void Engine::on_workers_gone() { stopped_ = true; }

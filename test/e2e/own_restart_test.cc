@@ -235,5 +235,24 @@ TEST_F(OwnRestart, AProcessWithoutASupervisorRefusesUpgradesWithAReason) {
   EXPECT_EQ(balancer.process().wait(seconds(10)), 0) << balancer.log();
 }
 
+TEST_F(OwnRestart, ALogThatCannotBeReopenedIsToldAndGoesOnInTheOldFile) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "logs");
+  Balancer balancer(conf(1, "workers: 1\nlog: { file: " + (dir / "logs/access.log") + " }\n"));
+  ASSERT_TRUE(balancer.up()) << balancer.log();
+  std::filesystem::rename(dir / "logs", dir / "moved");
+  balancer.process().signal(SIGUSR1);
+  ASSERT_TRUE(balancer.says(" reopen_failed reason=\"cannot log to ")) << balancer.log();
+  EXPECT_EQ(balancer.said(" reopen "), 0U) << "that is said of success";
+  EXPECT_EQ(Client(balancer.port()).get("/late").status, 200);
+  EXPECT_TRUE(wait_until(
+      [&] { return read_text(dir / "moved/access.log").find("/late") != std::string::npos; },
+      seconds(5)));
+  std::filesystem::create_directory(dir / "logs");
+  balancer.process().signal(SIGUSR1);
+  EXPECT_TRUE(balancer.says(" reopen text=\"the access log\"")) << balancer.log();
+  EXPECT_TRUE(std::filesystem::exists(dir / "logs/access.log"));
+}
+
 }  // namespace
 }  // namespace steelyard::e2e
