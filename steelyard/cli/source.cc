@@ -10,6 +10,9 @@
 namespace steelyard::cli {
 namespace {
 
+constexpr std::string_view kToFlag = "--to";
+constexpr std::string_view kListenFlag = "--listen";
+
 Source failed(std::string name, std::string text) {
   Source out;
   out.report = std::move(text) + "\n";
@@ -29,9 +32,16 @@ std::string config_file(const ConfigFlags& flags) {
 Source load_source(const ConfigFlags& flags) {
   if (!flags.to.empty()) {
     auto document = config::from_flags(flags.listen, flags.to);
-    if (!document) return failed("--to", document.error().text);
+    if (!document) {
+      std::string why = document.error().text;
+      const bool listen = why.starts_with(kListenFlag);
+      if (listen && flags.listen.find(',') != std::string::npos) {
+        why += fmt::format("; {} takes one, a configuration file takes more", kListenFlag);
+      }
+      return failed(std::string(listen ? kListenFlag : kToFlag), std::move(why));
+    }
     Source out;
-    out.name = "--to";
+    out.name = kToFlag;
     out.document = std::make_shared<const config::Document>(std::move(*document));
     return out;
   }

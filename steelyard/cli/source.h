@@ -17,7 +17,7 @@ inline constexpr const char* kDefaultConfig = "/etc/steelyard/steelyard.yaml";
 [[nodiscard]] std::string config_file(const ConfigFlags& flags);
 
 struct Source {
-  std::string name;                                  // for messages: the file, or "--to"
+  std::string name;                                  // for messages: the file, or the flag
   std::shared_ptr<const config::Document> document;  // null: `report` says why
   std::string text;                                  // of the file; empty with "--to"
   std::string report;                                // errors and warnings, a line each

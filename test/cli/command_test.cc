@@ -276,6 +276,10 @@ TEST_F(Commands, AWrongWordOrNodeIsToldWithWhatWouldBeRight) {
       {"run --to ,,,", "--to: has an entry that is empty"},
       {"run --to 127.0.0.1:1,,127.0.0.1:2", "--to: has an entry that is empty"},
       {"run --to 127.0.0.1:1 good.yaml", "nodes in --to and the file \"good.yaml\""},
+      {"run --to 127.0.0.1:1 --listen 127.0.0.1:1,127.0.0.1:2",
+       "a port (names are not resolved); --listen takes one, a configuration file takes more\n"
+       "steelyard: not started: --listen cannot be used"},
+      {"run --to 127.0.0.1", "not started: --to cannot be used"},
       {"run --to 0.0.0.0:80", "--to: is 0.0.0.0:80, which stands for every address"},
   };
   for (const auto& [arguments, error] : rows) {
