@@ -55,7 +55,7 @@ base::Result<void> Engine::start(const DocumentPtr& document) {
   if (auto done = bind(*document, bound); !done) return done;
   if (auto done = provider_.lease(); !done) return done;
   leased_ = true;
-  if (auto done = take(document, bound); !done) return done;
+  if (auto done = take(planner()(document), bound); !done) return done;
   restore();
   run_tick();
   if (auto started = pool_->start(); !started) return started;
@@ -108,7 +108,19 @@ void Engine::make_parts(const config::Document& document, io::BackendChoice io) 
   timer_ = reactor_.timer(*this);
 }
 
-base::Result<void> Engine::reload(const DocumentPtr& document) {
+std::uint64_t Engine::next_config() const noexcept {
+  return config_ != nullptr ? config_->number + 1 : 1;
+}
+
+std::function<Engine::Plan(const Engine::DocumentPtr&)> Engine::planner() const {
+  return [number = next_config(), workers = pool_->workers()](const DocumentPtr& document) {
+    return Plan{document, proxy::Config::make(number, document->proxy, document->listeners,
+                                              config::rules_of(*document), workers)};
+  };
+}
+
+base::Result<void> Engine::reload(const Plan& plan) {
+  const auto& document = plan.document;
   if (!leased_) {
     return base::Error{base::Code::kConflict, base::Origin::kUs, true,
                        "another engine has the lease"};
@@ -117,9 +129,13 @@ base::Result<void> Engine::reload(const DocumentPtr& document) {
     return base::Error{base::Code::kConflict, base::Origin::kUs, true,
                        "listeners of the last reload are still being emptied"};
   }
+  if (plan.config->number != next_config()) {
+    return base::Error{base::Code::kConflict, base::Origin::kUs, true,
+                       "another reload was taken since this one was planned"};
+  }
   Bound bound;
   auto done = bind(*document, bound);
-  if (done) done = take(document, bound);
+  if (done) done = take(plan, bound);
   if (!done) {
     keep_sockets();
     reload_failed();
@@ -178,7 +194,8 @@ base::Result<void> Engine::bind_admin(const config::Document& document, Bound& b
 }
 
 // Everything that can refuse the Document, in an order in which a refusal leaves nothing behind.
-base::Result<void> Engine::take(const DocumentPtr& document, Bound& bound) {
+base::Result<void> Engine::take(const Plan& plan, Bound& bound) {
+  const auto& document = plan.document;
   auto access = admin::Access::make(document->admin);
   if (!access) return access.error();
   if (auto done = access_->configure(document->proxy.log); !done) return done;
@@ -193,9 +210,7 @@ base::Result<void> Engine::take(const DocumentPtr& document, Bound& bound) {
   } else {
     api_->set_access(std::move(*access));
   }
-  const auto number = config_ != nullptr ? config_->number + 1 : 1;
-  config_ = proxy::Config::make(number, document->proxy, document->listeners,
-                                config::rules_of(*document), pool_->workers());
+  config_ = plan.config;
   bound_ = bound.addresses;
   return {};
 }

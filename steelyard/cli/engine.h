@@ -50,8 +50,16 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   ~Engine();
 
   base::Result<void> start(const DocumentPtr& document);
-  // Only while `settled`: kConflict otherwise, nothing has changed.
-  base::Result<void> reload(const DocumentPtr& document);
+  // A Document with what is made of it that costs time by its size.
+  struct Plan {
+    DocumentPtr document;
+    std::shared_ptr<const proxy::Config> config;
+  };
+  // Makes the Plan of the next reload; once started. What it gives may be called on any thread.
+  [[nodiscard]] std::function<Plan(const DocumentPtr&)> planner() const;
+  // Only while `settled`: kConflict otherwise, nothing has changed. So it is for a Plan that was
+  // made before another reload.
+  base::Result<void> reload(const Plan& plan);
   // No listener is on its way out: an address that a reload took away may come back only then.
   [[nodiscard]] bool settled() const noexcept { return stopping_.empty(); }
   // Notes a reload that never got as far as a Document.
@@ -94,7 +102,8 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   void open_admin(io::Fd socket);
   base::Result<void> bind(const config::Document& document, Bound& bound);
   base::Result<void> bind_admin(const config::Document& document, Bound& bound);
-  base::Result<void> take(const DocumentPtr& document, Bound& bound);
+  base::Result<void> take(const Plan& plan, Bound& bound);
+  [[nodiscard]] std::uint64_t next_config() const noexcept;
   void serve(const DocumentPtr& document, Bound bound);
   void keep_sockets();
   void aim_probes();

@@ -47,7 +47,8 @@ EngineRunner::EngineRunner(const RunFlags& flags, io::Reactor& reactor, io::Prov
               {.seed = io::random_seed(),
                .version = std::string(kVersion),
                .revision = std::string(kRevision),
-               .config = &config_}) {}
+               .config = &config_}),
+      aside_(reactor) {}
 
 int EngineRunner::run() {
   const Source source = first_source();
@@ -70,6 +71,10 @@ int EngineRunner::run() {
   }
   provider_.keep_config(config_.record());
   if (began_with_kept_ && !config_.look().empty()) {
+    // Nothing is watched yet that this could keep.
+    if (const auto* const text = config_.unjudged(); text != nullptr) {
+      config_.judged(RunningConfig::judge(config_.file(), *text));
+    }
     if (config_.file_unusable()) engine_.began_without_file();
     log_.event("config_kept", {{"file", source.name},
                                {"difference", config_.difference()},
@@ -143,12 +148,14 @@ void EngineRunner::after_turn() {
     if (unsettled_) settle_lease();
     if (stopping_) tell_holding();
   }
+  if (aside_.busy()) return;
   const auto now = reactor_.now();
-  if (reload_wanted_ && !stopping_ && engine_.leased() && engine_.settled() &&
-      now >= next_reload_) {
+  if (reload_wanted_ && may_reload() && now >= next_reload_) {
     reload_wanted_ = false;
     next_reload_ = now + kReloadGap;
-    reload();
+    begin_reload();
+  } else {
+    judge_file();
   }
 }
 
@@ -263,25 +270,40 @@ void EngineRunner::serve_alone() {
               {"trouble", trouble.empty() ? "none" : trouble}});
 }
 
-void EngineRunner::reload() {
-  const Source source = load_source(flags_.config);
-  if (source.document == nullptr) {
-    engine_.reload_failed();
-    (void)config_.look();
-    // The first error is the event's reason; the other lines stand as they are.
-    const std::string_view all = source.report;
-    const auto reason = first_error(source);
-    const auto from = static_cast<std::size_t>(reason.data() - all.data());
-    log_.event("reload_refused", {{"file", source.name}, {"reason", reason}});
-    const auto others = all.substr(std::min(from + reason.size() + 1, all.size()));
-    if (all.size() > reason.size() + 1) fmt::print(stderr, "{}{}", all.substr(0, from), others);
+struct EngineRunner::Loaded {
+  Source source;
+  Engine::Plan plan;  // without a Document: the source says why
+};
+
+bool EngineRunner::may_reload() const {
+  return !stopping_ && engine_.leased() && engine_.settled();
+}
+
+void EngineRunner::begin_reload() {
+  auto started = aside_.run([this, flags = flags_, admin = admin_, plan = engine_.planner()] {
+    auto loaded = std::make_shared<Loaded>(Loaded{load_source(flags.config), {}});
+    if (loaded->source.document != nullptr) {
+      loaded->plan = plan(with_flags(loaded->source.document, flags, admin));
+    }
+    return [this, loaded] { finish_reload(*loaded); };
+  });
+  if (started) return;
+  engine_.reload_failed();
+  log_.event("reload_refused", {{"file", config_.file()}, {"reason", started.error().describe()}});
+}
+
+void EngineRunner::finish_reload(const Loaded& loaded) {
+  const Source& source = loaded.source;
+  if (!may_reload()) {
+    reload_wanted_ = true;  // for when this engine goes on after all
     return;
   }
+  if (source.document == nullptr) return refuse(source);
   if (!source.report.empty()) fmt::print(stderr, "{}", source.report);
-  const auto document = with_flags(source.document, flags_, admin_);
+  const auto& document = loaded.plan.document;
   tell_fixed(*document);
-  if (auto done = engine_.reload(document); !done) {
-    config_.refused(done.error().describe());
+  if (auto done = engine_.reload(loaded.plan); !done) {
+    config_.refused(source, done.error().describe());
     return log_.event("reload_refused",
                       {{"file", source.name}, {"reason", done.error().describe()}});
   }
@@ -289,6 +311,32 @@ void EngineRunner::reload() {
   config_.took(source, io::unix_now());
   provider_.keep_config(config_.record());
   log_.event("reloaded", {{"file", source.name}});
+}
+
+void EngineRunner::refuse(const Source& source) {
+  engine_.reload_failed();
+  if (source.text.empty()) {
+    (void)config_.look();
+  } else {
+    config_.judged(RunningConfig::verdict_of(source));
+  }
+  // The first error is the event's reason; the other lines stand as they are.
+  const std::string_view all = source.report;
+  const auto reason = first_error(source);
+  const auto from = static_cast<std::size_t>(reason.data() - all.data());
+  log_.event("reload_refused", {{"file", source.name}, {"reason", reason}});
+  const auto others = all.substr(std::min(from + reason.size() + 1, all.size()));
+  if (all.size() > reason.size() + 1) fmt::print(stderr, "{}{}", all.substr(0, from), others);
+}
+
+// A text that somebody asked about and that nobody has judged.
+void EngineRunner::judge_file() {
+  const auto* const text = config_.unjudged();
+  if (text == nullptr) return;
+  (void)aside_.run([this, name = config_.file(), text = *text] {
+    auto verdict = RunningConfig::judge(name, text);
+    return [this, verdict = std::move(verdict)] { config_.judged(verdict); };
+  });  // no room for a thread: it stays as it was said, until the next turn
 }
 
 // Each client may take two descriptors: its own and one to a node. On an ordinary machine they are

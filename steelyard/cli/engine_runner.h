@@ -4,13 +4,16 @@
 //   HUP reload · TERM, INT drain and stop, a second time stop now · QUIT drain without limit ·
 //   USR1 reopen log files · USR2 is told to be of no use here
 //
-// Reloads join: at most one in 100 ms, the last file wins. An engine in the place of one that
+// Reloads join: at most one in 100 ms, the last file wins. Reading, checking and planning a
+// configuration is done aside, so its size does not stop the loop; what is asked for meanwhile is
+// done after it. An engine in the place of one that
 // crashed runs what that one had taken, whatever became of the file since. Control thread.
 #pragma once
 
 #include <memory>
 #include <optional>
 
+#include "steelyard/cli/aside.h"
 #include "steelyard/cli/command.h"
 #include "steelyard/cli/engine.h"
 #include "steelyard/cli/log.h"
@@ -44,7 +47,12 @@ class EngineRunner {
   void hand_over(const std::vector<base::Address>& theirs);
   void tell_holding();
   [[nodiscard]] Source first_source();
-  void reload();
+  struct Loaded;  // what a reload wants to take
+  [[nodiscard]] bool may_reload() const;
+  void begin_reload();
+  void finish_reload(const Loaded& loaded);
+  void refuse(const Source& source);
+  void judge_file();
   void stop(base::Duration limit);
   void check_descriptors(unsigned long limit);
   void tell_fixed(const config::Document& document);
@@ -68,6 +76,7 @@ class EngineRunner {
   bool reload_wanted_ = false;
   bool lost_ = false;       // as far as it was said
   bool unsettled_ = false;  // lost without the lease: who goes on is not decided
+  Aside aside_;             // last: its thread ends first
 };
 
 }  // namespace steelyard::cli

@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::string_view kFirstLine = "steelyard-config 1\n";
 
-std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
-
 }  // namespace
 
 void RunningConfig::took(const Source& source, std::int64_t when) {
@@ -21,8 +19,8 @@ void RunningConfig::took(const Source& source, std::int64_t when) {
   sha256_ = from_file ? io::to_hex(io::sha256(source.text)) : "";
   difference_.clear();
   unusable_ = false;
-  refused_text_.clear();
-  refused_why_.clear();
+  unjudged_.reset();
+  verdict_.reset();
 }
 
 // Two lines (the second: when it was taken, bytes of the name), the name, the text.
@@ -58,30 +56,46 @@ std::string RunningConfig::place_of(std::string_view key) const {
 const std::string& RunningConfig::look() {
   difference_.clear();
   unusable_ = false;
+  unjudged_.reset();
   if (running_.text.empty()) return difference_;
   auto text = io::read_file(running_.name);
   if (!text) {
     difference_ = "cannot be read: " + text.error().describe();
     unusable_ = true;
   } else if (*text != running_.text) {
-    unusable_ = true;
-    if (!refused_text_.empty() && *text == refused_text_) {
-      difference_ = "was refused: " + refused_why_;
-    } else if (const auto source = load_text(running_.name, std::move(*text));
-               source.document == nullptr) {
-      difference_ = "is broken: " + std::string(first_line(source.report));
+    if (verdict_ && verdict_->text == *text) {
+      difference_ = verdict_->difference;
+      unusable_ = verdict_->unusable;
     } else {
-      unusable_ = false;
-      difference_ = "was changed and not read since; HUP takes it";
+      difference_ = "was changed and not read since; it is being checked";
+      unjudged_ = std::move(*text);
     }
   }
   return difference_;
 }
 
-void RunningConfig::refused(std::string_view reason) {
-  refused_why_ = reason;
-  if (auto text = io::read_file(running_.name)) refused_text_ = std::move(*text);
+const std::string* RunningConfig::unjudged() const noexcept {
+  return unjudged_ ? &*unjudged_ : nullptr;
+}
+
+void RunningConfig::judged(Verdict verdict) {
+  verdict_ = std::move(verdict);
   (void)look();
+}
+
+RunningConfig::Verdict RunningConfig::judge(const std::string& name, std::string text) {
+  return verdict_of(load_text(name, std::move(text)));
+}
+
+RunningConfig::Verdict RunningConfig::verdict_of(const Source& source) {
+  if (source.document == nullptr) {
+    return {source.text, "is broken: " + std::string(first_error(source)), true};
+  }
+  return {source.text, "was changed and not read since; HUP takes it", false};
+}
+
+void RunningConfig::refused(const Source& source, std::string_view reason) {
+  judged({source.text, "was refused: " + std::string(reason), true});
 }
 
 }  // namespace steelyard::cli

@@ -4,7 +4,7 @@
 // A worker reads the pointer once a turn, writes the record's number to `taken` and the oldest
 // Config its exchanges still use to `oldest_config`. No Record, Table or index into one is kept
 // beyond the turn; a Config is kept as long as its number is ≥ `oldest_config`. Records, Tables and
-// Configs are made and destroyed by control only (publisher.h).
+// Configs are destroyed by control only (publisher.h); a Config may be made on any thread.
 //
 // Threads: `record` is written by control, the Cells by the worker; both read all.
 #pragma once

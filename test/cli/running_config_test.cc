@@ -1,6 +1,9 @@
 #include "steelyard/cli/running_config.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+
+#include "test/io/scratch.h"
 
 namespace steelyard::cli {
 namespace {
@@ -35,6 +38,49 @@ TEST(RunningConfig, FromFlagsNothingIsKeptAndNothingDiffers) {
   EXPECT_EQ(config.record(), "");
   EXPECT_EQ(config.look(), "");
   EXPECT_EQ(config.sha256(), "");
+}
+
+TEST(RunningConfig, AFileThatDiffersIsJudgedOnceByItsText) {
+  const io::Scratch scratch;
+  const std::string file = scratch / "s.yaml";
+  const auto write = [&](std::string_view text) { std::ofstream(file) << text; };
+  const std::string good =
+      "listeners: [{address: 127.0.0.1:1, routes: [{upstream: a}]}]\n"
+      "upstreams: {a: {nodes: [127.0.0.1:2]}}\n";
+  const std::string other = good + "workers: 2\n";
+  const std::string broken = good + "nonsense: 1\n";
+  write(good);
+  RunningConfig config;
+  config.took(load_text(file, good), 1);
+  EXPECT_EQ(config.look(), "");
+
+  write(broken);
+  EXPECT_EQ(config.look(), "was changed and not read since; it is being checked");
+  EXPECT_FALSE(config.file_unusable());
+  ASSERT_NE(config.unjudged(), nullptr);
+  EXPECT_EQ(*config.unjudged(), broken);
+  config.judged(RunningConfig::judge(file, *config.unjudged()));
+  const auto why = "is broken: " + file + ":3:1: unknown key \"nonsense\"";
+  EXPECT_EQ(config.look().substr(0, why.size()), why);
+  EXPECT_TRUE(config.file_unusable());
+  EXPECT_EQ(config.unjudged(), nullptr);  // the text is the same, whenever it was written
+  write(broken);
+  (void)config.look();
+  EXPECT_EQ(config.unjudged(), nullptr);
+
+  write(other);
+  (void)config.look();
+  const std::string seen = *config.unjudged();
+  write(broken + "#");  // while it is judged
+  config.judged(RunningConfig::judge(file, seen));
+  ASSERT_NE(config.unjudged(), nullptr);
+  EXPECT_EQ(*config.unjudged(), broken + "#");
+  write(other);
+  EXPECT_EQ(config.look(), "was changed and not read since; HUP takes it");
+  config.refused(load_text(file, other), "no room");
+  EXPECT_EQ(config.look(), "was refused: no room");
+  write(good);
+  EXPECT_EQ(config.look(), "");
 }
 
 }  // namespace
