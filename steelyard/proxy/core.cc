@@ -107,6 +107,10 @@ void Core::add_listener(const io::Fd& socket, const base::Address& address) {
   // already, who are let in and heard within this turn.
   take_record();
   listenings_.push_back(std::make_unique<Listening>(*this, socket, address));
+  if (listenings_.back()->can_look() && look_at_ == TimePoint::max()) {
+    look_at_ = reactor.now() + Listening::kLook;
+    due_by(look_at_);
+  }
   place_listeners();
   let_clients_in();
 }
@@ -335,7 +339,7 @@ TimePoint Core::next_due() const noexcept {
   if (config() != nullptr) {
     next = std::min({next, waiting_head.next(head_wait()), idle.next(idle_wait()), pools.next()});
   }
-  return std::min({next, paced.next(Pace::kStep), lingering.next(kLingerTime),
+  return std::min({next, look_at_, paced.next(Pace::kStep), lingering.next(kLingerTime),
                    lingering_nodes.next(kLingerTime)});
 }
 
@@ -357,6 +361,10 @@ void Core::on_time() noexcept {
   run(paced, Pace::kStep);
   run(lingering, kLingerTime);
   while (lingering_nodes.next(kLingerTime) <= now) lingering_nodes.first()->kill();
+  if (now >= look_at_) {
+    for (auto& listening : listenings_) listening->look();
+    look_at_ = listenings_.empty() ? TimePoint::max() : now + Listening::kLook;
+  }
   bool emptying = false;
   for (auto& listening : listenings_) {
     listening->check_queue();

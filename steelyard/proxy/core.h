@@ -158,6 +158,7 @@ class Core final : io::TimerEvents {
   std::vector<std::unique_ptr<Listening>> listenings_;
   std::unique_ptr<io::Timer> clock_;
   base::TimePoint armed_ = base::TimePoint::max();
+  base::TimePoint look_at_ = base::TimePoint::max();  // at the listeners' queues
   base::TimePoint next_beat_ = base::TimePoint::max();
   base::TimePoint idle_until_{};
   base::TimePoint limit_{};

@@ -1,6 +1,7 @@
 #include "steelyard/proxy/listening.h"
 
 #include <limits>
+#include <utility>
 
 #include "steelyard/io/socket.h"
 #include "steelyard/proxy/core.h"
@@ -11,6 +12,7 @@ Listening::Listening(Core& core, const io::Fd& socket, const base::Address& addr
     : core_(core), socket_(socket), address_(address) {
   // Whoever had the socket before may have ended while it drained.
   (void)io::resume_new_connections(socket);
+  can_look_ = static_cast<bool>(io::accept_queue(socket));
   listener_ = core.reactor.listen(socket, *this);
 }
 
@@ -49,7 +51,23 @@ void Listening::check_queue() noexcept {
   listener_->stop();
 }
 
+void Listening::look() noexcept {
+  const bool moved = std::exchange(accepted_then_, accepted_) != accepted_;
+  const bool accepts = (open() || emptying()) && given_ > 0 && !renewing_;
+  const auto waiting = accepts && !moved ? io::accept_queue(socket_) : base::Result<unsigned>(0U);
+  if (!waiting || *waiting == 0) {
+    still_ = false;
+  } else if (!std::exchange(still_, true)) {
+    return;
+  } else {
+    still_ = false;
+    renewing_ = true;
+    listener_->stop();
+  }
+}
+
 void Listening::on_accept(io::Fd socket, const base::Address& peer) noexcept {
+  ++accepted_;
   if (given_ > 0) --given_;
   bool counted = false;
   if (core_.admit(peer, counted)) {
@@ -63,6 +81,10 @@ void Listening::on_accept(io::Fd socket, const base::Address& peer) noexcept {
 }
 
 void Listening::on_stopped() noexcept {
+  if (std::exchange(renewing_, false) && (open() || emptying())) {
+    listener_ = core_.reactor.listen(socket_, *this);
+    return listener_->grant(given_);
+  }
   state_ = State::kStopped;
   listener_.reset();
   core_.listener_stopped(*this);

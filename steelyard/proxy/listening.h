@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "steelyard/base/address.h"
@@ -25,6 +26,12 @@ class Listening final : io::AcceptEvents {
   void stop() noexcept;
   void hand_over() noexcept;    // another process accepts from the same queue
   void check_queue() noexcept;  // while stopping: on each beat of the worker's clock
+  // Every kLook. A connection wakes one of all who share the queue, and when that one dies before
+  // it accepts, nobody else is told. Who sees the queue stand still twice joins it anew, and so
+  // finds what waits.
+  void look() noexcept;
+  static constexpr base::Duration kLook = std::chrono::milliseconds(250);
+  [[nodiscard]] bool can_look() const noexcept { return can_look_; }
 
   [[nodiscard]] std::size_t most() const noexcept;  // connections of this worker's socket
   [[nodiscard]] unsigned given() const noexcept { return given_; }  // credit not yet used
@@ -54,6 +61,11 @@ class Listening final : io::AcceptEvents {
   std::unique_ptr<io::Listener> listener_;
   unsigned given_ = 0;
   unsigned quiet_ = 0;
+  std::uint64_t accepted_ = 0;
+  std::uint64_t accepted_then_ = 0;  // at the last look
+  bool still_ = false;               // the queue stood still at the last look
+  bool renewing_ = false;            // the reactor's listener is being replaced
+  bool can_look_ = false;            // the kernel counts the queue
   State state_ = State::kOpen;
 };
 

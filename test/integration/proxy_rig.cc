@@ -19,6 +19,7 @@ ProxyRig::ProxyRig(Setup setup, std::vector<RigNode> nodes)
     auto running = std::make_unique<Running>(*this);
     running->socket = *io::listen_tcp(address);
     if (setup_.muted) (void)io::stop_new_connections(running->socket);
+    if (setup_.shared) sleepers_.push_back(std::make_unique<Sleeper>(running->socket));
     address = *io::local_address(running->socket);
     workers_.push_back(std::move(running));
   }
@@ -36,6 +37,12 @@ ProxyRig::ProxyRig(Setup setup, std::vector<RigNode> nodes)
   for (auto& running : workers_) {
     while (!running->ready) std::this_thread::yield();
   }
+}
+
+ProxyRig::Sleeper::Sleeper(const io::Fd& socket) : reactor(io::reactor_of_environment()) {
+  listener = reactor->listen(socket, *this);
+  listener->grant(64);
+  reactor->run_turn(io::steady_now());
 }
 
 void ProxyRig::run(Running& running, unsigned index) {

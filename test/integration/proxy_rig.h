@@ -31,7 +31,8 @@ class ProxyRig {
     request::RetryOptions retry;
     request::UpstreamRules rules;
     std::uint64_t seed = 1;
-    bool muted = false;  // the sockets come from somebody who drained
+    bool muted = false;   // the sockets come from somebody who drained
+    bool shared = false;  // … who accepts from them too, and is never awake to do so
   };
   ProxyRig(Setup setup, std::vector<RigNode> nodes);
   ~ProxyRig();
@@ -85,6 +86,13 @@ class ProxyRig {
     std::uint64_t left_at = 0;   // number of the first Table without it
     std::uint64_t baseline = 0;  // attempts that the slot's former owners made
   };
+  struct Sleeper final : io::AcceptEvents {
+    explicit Sleeper(const io::Fd& socket);
+    void on_accept(io::Fd, const base::Address&) noexcept override {}
+    void on_stopped() noexcept override {}
+    std::unique_ptr<io::Reactor> reactor;
+    std::unique_ptr<io::Listener> listener;
+  };
   void run(Running& running, unsigned index);
   std::uint64_t slot_attempts(model::NodeRef ref) const;
 
@@ -92,6 +100,7 @@ class ProxyRig {
   std::uint16_t port_ = 0;
   std::vector<Known> known_;
   std::vector<std::unique_ptr<Running>> workers_;
+  std::vector<std::unique_ptr<Sleeper>> sleepers_;
   std::unique_ptr<proxy::Publisher> publisher_;
   std::shared_ptr<const proxy::Config> config_;
   std::shared_ptr<const pick::Table> table_;

@@ -63,6 +63,18 @@ TEST(ProxyListeners, SocketsOfSomebodyWhoDrainedLetClientsInAgain) {
   EXPECT_EQ(answer->status(), 200);
 }
 
+TEST(ProxyListeners, AConnectionWhoseWakeUpWentToSomebodyElseIsFound) {
+  Node node{serve_http};
+  ProxyRig rig({.shared = true}, {{"a", node.port()}});
+  for (int i = 0; i < 3; ++i) {
+    Socket client = Socket::connect(rig.port());
+    ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nHost: t\r\n\r\n"));
+    const auto answer = client.read(false);
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->status(), 200);
+  }
+}
+
 TEST_F(OneNode, ChunkedUploadsComeThroughByteExact) {
   for (int i = 0; i < kTimes; ++i) {
     const std::string body =
