@@ -31,6 +31,9 @@ void* operator new(std::size_t size, std::align_val_t align) {
   if (at == nullptr) std::abort();
   return at;
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {  // std::stable_sort
+  return counted(size, 1);
+}
 void operator delete(void* at) noexcept { std::free(at); }
 void operator delete(void* at, std::size_t) noexcept { std::free(at); }
 void operator delete(void* at, std::align_val_t) noexcept { std::free(at); }

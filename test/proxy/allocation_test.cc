@@ -30,6 +30,11 @@ thread_local std::size_t allocations = 0;  // other tests of this program have t
   if (void* at = std::malloc(size)) return at;
   std::abort();
 }
+[[gnu::noinline]] void* operator new(std::size_t size,
+                                     const std::nothrow_t&) noexcept {  // std::stable_sort
+  ++allocations;
+  return std::malloc(size == 0 ? 1 : size);
+}
 [[gnu::noinline]] void operator delete(void* at) noexcept { std::free(at); }
 [[gnu::noinline]] void operator delete(void* at, std::size_t) noexcept { std::free(at); }
 
