@@ -251,13 +251,8 @@ TEST(AccessLogs, AFileThatCannotBeOpenedChangesNothing) {
 }
 
 TEST(AccessLogs, AnExchangeSaysWhoAnsweredItAndHow) {
-  const Files files;
-  AccessLog log(1);
-  ASSERT_TRUE(log.configure({files.path, "$status $request $body_bytes_sent", 1}));
-  SimRig::Setup setup;
-  setup.options.log.file = files.path;
-  setup.access = &log.ring(0);
-  SimRig rig(setup);
+  Logged logged("$status $request $body_bytes_sent");
+  SimRig& rig = *logged.rig;
   rig.add_node();
   SimClient& client = rig.dial();
   client.send("GET /one HTTP/1.1\r\nHost: t\r\n\r\n");
@@ -266,9 +261,7 @@ TEST(AccessLogs, AnExchangeSaysWhoAnsweredItAndHow) {
   client.send("GET /two HTTP/1.1\r\nHost: t\r\n\r\n");
   rig.run(5ms);
   client.peer->reset();
-  ASSERT_TRUE(rig.until([&] { return log.ring(0).noted() == 2; }));
-  ASSERT_TRUE(wait_for([&] { return log.lines() == 2; }));
-  EXPECT_EQ(*io::read_file(files.path), "200 GET /one HTTP/1.1 2\n499 GET /two HTTP/1.1 0\n");
+  EXPECT_EQ(logged.lines(2), "200 GET /one HTTP/1.1 2\n499 GET /two HTTP/1.1 0\n");
 }
 
 constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: t\r\n\r\n";
@@ -388,20 +381,14 @@ TEST(AccessLogs, TheClientBehindATrustedProxyIsTheOneThatIsLogged) {
 }
 
 TEST(AccessLogs, ARequestThatIsRefusedIsALineToo) {
-  const Files files;
-  AccessLog log(1);
-  ASSERT_TRUE(log.configure({files.path, "$status $remote_addr", 1}));
-  SimRig::Setup setup;
-  setup.options.log.file = files.path;
-  setup.access = &log.ring(0);
-  SimRig rig(setup);
+  Logged logged("$status $remote_addr");
+  SimRig& rig = *logged.rig;
   rig.add_node();
   SimClient& client = rig.dial();
   client.send("GET / HTTP/9.9\r\n\r\n");
   ASSERT_TRUE(rig.until([&] { return client.status() > 0; }));
-  EXPECT_EQ(log.ring(0).noted(), 1U);
-  ASSERT_TRUE(wait_for([&] { return log.lines() == 1; }));
-  EXPECT_EQ(*io::read_file(files.path), std::to_string(client.status()) + " 127.0.0.1\n");
+  EXPECT_EQ(logged.log.ring(0).noted(), 1U);
+  EXPECT_EQ(logged.lines(1), std::to_string(client.status()) + " 127.0.0.1\n");
 }
 
 }  // namespace
