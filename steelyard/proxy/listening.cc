@@ -52,7 +52,7 @@ void Listening::check_queue() noexcept {
 }
 
 void Listening::look() noexcept {
-  const bool moved = std::exchange(accepted_then_, accepted_) != accepted_;
+  const bool moved = std::exchange(moved_, false);
   const bool accepts = (open() || emptying()) && given_ > 0 && !renewing_;
   const auto waiting = accepts && !moved ? io::accept_queue(socket_) : base::Result<unsigned>(0U);
   if (!waiting || *waiting == 0) {
@@ -67,7 +67,7 @@ void Listening::look() noexcept {
 }
 
 void Listening::on_accept(io::Fd socket, const base::Address& peer) noexcept {
-  ++accepted_;
+  moved_ = true;
   if (given_ > 0) --given_;
   bool counted = false;
   if (core_.admit(peer, counted)) {

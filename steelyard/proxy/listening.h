@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 #include "steelyard/base/address.h"
@@ -61,11 +60,10 @@ class Listening final : io::AcceptEvents {
   std::unique_ptr<io::Listener> listener_;
   unsigned given_ = 0;
   unsigned quiet_ = 0;
-  std::uint64_t accepted_ = 0;
-  std::uint64_t accepted_then_ = 0;  // at the last look
-  bool still_ = false;               // the queue stood still at the last look
-  bool renewing_ = false;            // the reactor's listener is being replaced
-  bool can_look_ = false;            // the kernel counts the queue
+  bool moved_ = false;     // somebody was accepted since the last look
+  bool still_ = false;     // the queue stood still at the last look
+  bool renewing_ = false;  // the reactor's listener is being replaced
+  bool can_look_ = false;  // the kernel counts the queue
   State state_ = State::kOpen;
 };
 
