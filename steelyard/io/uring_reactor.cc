@@ -160,6 +160,7 @@ void UringReactor::run_turn(TimePoint until) {
         drain_ready();
       });
   ring_->let_go(count);
+  receive_bulk();
   timers_.run(
       now_,
       [this](std::uint8_t kind, std::uint32_t owner, std::uint32_t generation) {
@@ -173,7 +174,7 @@ void UringReactor::run_turn(TimePoint until) {
 void UringReactor::wait(TimePoint until) {
   Duration longest{0};
   // Quick sends are over once they are submitted, and what their on_sent brings may be more to do.
-  if (ready_.empty() && (quick_.empty() || stuck_)) {
+  if (ready_.empty() && bulk_.empty() && (quick_.empty() || stuck_)) {
     const TimePoint wake = std::min(until, timers_.next());
     const TimePoint from = steady_now();
     longest = wake == TimePoint::max() ? Duration::max() : wake <= from ? Duration(0) : wake - from;

@@ -12,6 +12,11 @@
 // nothing was reported, all of it was taken. A turn with quick sends does not wait, so that on_sent
 // comes at once: under load there is enough to do anyway, and without load one more enter costs
 // less than the timer that a bounded wait would arm.
+//
+// Bulk. A stream whose last receive was full is received from by a call, once a turn, and what is
+// written in large pieces is sent by a call at once, if the last send was not short. So each piece
+// leaves while it is in the cache; the ring would receive those of all streams before it sends the
+// first. What such a call does not find, or cannot place, is left to the ring.
 #pragma once
 
 #include <array>
@@ -76,6 +81,11 @@ class UringReactor final : public Reactor {
     kPoll,
     kAccept,
   };
+  using Parts = std::array<iovec, 16>;  // of one send
+  struct Gathered {
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+  };
   // What one operation needs beside its stream: attached while it is with the kernel.
   struct Op {
     std::uint32_t index = 0;
@@ -84,7 +94,7 @@ class UringReactor final : public Reactor {
     std::uint32_t owner_generation = 0;
     SocketAddress address;
     msghdr message{};
-    std::array<iovec, 16> parts{};
+    Parts parts{};
   };
   struct alignas(64) StreamSlot {  // what each exchange needs comes first
     std::uint32_t index = 0;
@@ -114,6 +124,7 @@ class UringReactor final : public Reactor {
     bool hung_up : 1 = false;     // nothing more can happen to the socket
     bool poll_first : 1 = false;  // there was no buffer: only when bytes are there again
     bool full : 1 = false;        // the last receive filled its space: more is likely there
+    bool in_bulk : 1 = false;     // in bulk_
     bool ended : 1 = false;       // on_end was called
     bool end_wanted : 1 = false;
     bool end_sent : 1 = false;
@@ -122,7 +133,6 @@ class UringReactor final : public Reactor {
     std::int32_t quick_result = 0;  // of a quick send that failed or fell short
     Op* op = nullptr;               // of the connect or the send
     BufQueue out;
-    Buf space;  // received into instead of a ring buffer
     TimerNode connect_timer;
     Address remote;
     Address local;
@@ -193,7 +203,8 @@ class UringReactor final : public Reactor {
   void on_received(StreamSlot& s, const io_uring_cqe& completion);
   void deliver(StreamSlot& s, Buf bytes);
   void deliver_end(StreamSlot& s);
-  void receive_directly(StreamSlot& s);
+  void receive_bulk();
+  void receive_directly(StreamSlot& s, std::size_t room);
   void queue_poll(StreamSlot& s);
   void on_poll(StreamSlot& s, std::int32_t events);
   void look_for_end(StreamSlot& s);
@@ -207,8 +218,12 @@ class UringReactor final : public Reactor {
   // Sending.
   void write(StreamSlot& s, Buf bytes);
   void end_write(StreamSlot& s);
+  [[nodiscard]] static Gathered gather(StreamSlot& s, Parts& parts) noexcept;
   void queue_send(StreamSlot& s);
   void on_sent(StreamSlot& s, std::int32_t result);
+  [[nodiscard]] static bool sends_directly(const StreamSlot& s) noexcept;
+  void send_directly(StreamSlot& s);
+  void took(StreamSlot& s, std::int32_t result);
   void break_off(StreamSlot& s, int error);
   void free_op(StreamSlot& s) noexcept;
 
@@ -246,6 +261,8 @@ class UringReactor final : public Reactor {
   std::size_t live_streams_ = 0;
   std::size_t live_watches_ = 0;
   std::vector<Ref> wanted_;
+  std::vector<Ref> bulk_;  // streams whose last receive was full
+  std::vector<Ref> bulk_now_;
   ReadyQueue<Kind> ready_;
   AcceptPause accept_pause_{static_cast<std::uint8_t>(Kind::kListener)};
   bool stuck_ = false;              // the last enter could not submit all

@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kSendBytes = std::size_t{256} << 10;  // R5
 // A guess: what fits the smallest send buffer of a connection that is not behind.
 constexpr std::size_t kQuickBytes = std::size_t{16} << 10;
+// So much is copied while it is in the cache, by a call of its own: what the ring saves is less.
+constexpr std::size_t kBulkBytes = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -20,7 +22,16 @@ void UringReactor::write(StreamSlot& s, Buf bytes) {
   if (s.failed || s.broken != 0 || s.end_wanted || bytes.empty()) return;
   s.unsent += bytes.size();
   s.out.push(std::move(bytes));
-  if (!s.sending_out) want(Kind::kStream, s);
+  if (s.sending_out) return;
+  if (sends_directly(s)) {
+    ready_.soon(Kind::kStream, s);
+  } else {
+    want(Kind::kStream, s);
+  }
+}
+
+bool UringReactor::sends_directly(const StreamSlot& s) noexcept {
+  return s.unsent >= kBulkBytes && s.opened && !s.sending_out && !s.slow && s.broken == 0;
 }
 
 void UringReactor::end_write(StreamSlot& s) {
@@ -28,15 +39,21 @@ void UringReactor::end_write(StreamSlot& s) {
   want(Kind::kStream, s);
 }
 
-// One send of all that waits, up to kSendBytes.
-void UringReactor::queue_send(StreamSlot& s) {
-  std::size_t count = 0;
-  std::size_t asked = 0;
-  while (count < s.out.size() && count < std::tuple_size_v<decltype(Op::parts)> &&
-         asked < kSendBytes) {
-    asked += s.out.at(count++).size();
+// What one send takes of all that waits, up to kSendBytes.
+UringReactor::Gathered UringReactor::gather(StreamSlot& s, Parts& parts) noexcept {
+  Gathered out;
+  while (out.count < s.out.size() && out.count < parts.size() && out.bytes < kSendBytes) {
+    const Buf& buf = s.out.at(out.count);
+    const std::size_t size = std::min(buf.size(), kSendBytes - out.bytes);
+    parts[out.count++] = {const_cast<std::byte*>(buf.data()), size};
+    out.bytes += size;
   }
-  asked = std::min(asked, kSendBytes);
+  return out;
+}
+
+void UringReactor::queue_send(StreamSlot& s) {
+  Parts parts;
+  const auto [count, asked] = gather(s, parts);
   // A FIN that waits behind it must not wait for the next event.
   s.quick = asked == s.unsent && asked <= kQuickBytes && !s.slow && !s.end_wanted;
   const Kind kind = s.quick ? Kind::kQuick : Kind::kSend;
@@ -44,17 +61,11 @@ void UringReactor::queue_send(StreamSlot& s) {
   io_uring_sqe* sqe = nullptr;
   if (count == 1) {
     sqe = &entry(IORING_OP_SEND, s.fd.get(), name_of_it);
-    sqe->addr = reinterpret_cast<std::uint64_t>(s.out.at(0).data());
+    sqe->addr = reinterpret_cast<std::uint64_t>(parts[0].iov_base);
     sqe->len = static_cast<std::uint32_t>(asked);
   } else {
     s.op = &ops_.take();
-    std::size_t left = asked;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Buf& buf = s.out.at(i);
-      const std::size_t size = std::min(buf.size(), left);
-      s.op->parts[i] = {const_cast<std::byte*>(buf.data()), size};
-      left -= size;
-    }
+    std::copy_n(parts.begin(), count, s.op->parts.begin());
     s.op->message = {};
     s.op->message.msg_iov = s.op->parts.data();
     s.op->message.msg_iovlen = count;
@@ -87,6 +98,23 @@ void UringReactor::on_sent(StreamSlot& s, std::int32_t result) {
   if (s.op != nullptr) free_op(s);
   if (!completed(s)) return;
   if (s.failed || s.broken != 0) return s.out.clear();
+  took(s, result);
+}
+
+// The rest, where the socket takes no more, waits in the kernel.
+void UringReactor::send_directly(StreamSlot& s) {
+  Parts parts;
+  const auto [count, asked] = gather(s, parts);
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = count;
+  const ssize_t taken = ::sendmsg(s.fd.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  s.slow = taken < static_cast<ssize_t>(asked);
+  took(s, taken < 0 ? -errno : static_cast<std::int32_t>(taken));
+}
+
+// What a send came to: bytes, or -errno.
+void UringReactor::took(StreamSlot& s, std::int32_t result) {
   if (result > 0) {
     const auto bytes = static_cast<std::size_t>(result);
     s.out.consume(bytes);

@@ -15,8 +15,8 @@ namespace steelyard::io {
 namespace {
 
 constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
-// Received into instead of a ring buffer; with its header a whole size class of slabs.
-constexpr std::size_t kOwnSpace = (std::size_t{256} << 10) - 64;
+// Received into instead of a ring buffer; each with its header a whole size class of slabs.
+constexpr std::size_t kBulkSpace = (std::size_t{256} << 10) - 64;
 constexpr std::size_t kDirectSpace = (std::size_t{16} << 10) - 64;
 
 }  // namespace
@@ -87,14 +87,13 @@ void UringReactor::release(StreamSlot& s) noexcept {
 void UringReactor::free(StreamSlot& s) noexcept {
   if (s.op != nullptr) free_op(s);
   s.out.clear();
-  s.space = {};
   s.broken = 0;
   s.credit = s.unsent = 0;
   s.sending = 0;
   s.remote = s.local = {};
   s.gone = s.wanted = s.queued = s.ours = s.connecting = s.opening = s.opened = false;
   s.receiving = s.sending_out = s.quick = s.slow = s.quick_failed = s.polling = false;
-  s.fin_behind = s.hung_up = s.poll_first = s.full = false;
+  s.fin_behind = s.hung_up = s.poll_first = s.full = s.in_bulk = false;
   s.ended = s.end_wanted = s.end_sent = s.failed = false;
   streams_.give(s);
 }
@@ -136,8 +135,13 @@ void UringReactor::queue(StreamSlot& s) {
       ::shutdown(s.fd.get(), SHUT_WR);
     }
   }
-  if (s.receiving) return;
+  if (s.receiving || s.in_bulk) return;
   if (!s.ended && s.credit > 0) {
+    if (s.full) {
+      s.in_bulk = true;
+      bulk_.push_back({Kind::kStream, s.index, s.generation});
+      return;
+    }
     queue_receive(s);
   } else if (!s.polling && !s.hung_up && !(s.ended && s.end_sent)) {
     queue_poll(s);
@@ -148,6 +152,7 @@ void UringReactor::service(StreamSlot& s) {
   if (s.gone || s.failed) return;
   if (s.broken != 0 && !s.opened) return fail(s, s.broken);
   if (s.opening && !open(s)) return;
+  if (sends_directly(s)) return send_directly(s);
   want(Kind::kStream, s);
 }
 
@@ -165,19 +170,9 @@ bool UringReactor::open(StreamSlot& s) {
 void UringReactor::queue_receive(StreamSlot& s) {
   io_uring_sqe& sqe =
       entry(IORING_OP_RECV, s.fd.get(), name(Kind::kReceive, s.index, s.generation));
-  if (s.full) {
-    // More is likely there, and large receives cost less. Where it is not, the space is not held.
-    Slab own = slabs_.take(std::min(s.credit, kOwnSpace));
-    const std::size_t size = std::min(s.credit, own.capacity());
-    sqe.addr = reinterpret_cast<std::uint64_t>(own.data());
-    sqe.len = static_cast<std::uint32_t>(size);
-    sqe.msg_flags = MSG_DONTWAIT;
-    s.space = std::move(own).take(size);
-  } else {
-    sqe.flags = IOSQE_BUFFER_SELECT;
-    sqe.buf_group = kUringBufferGroup;
-    sqe.len = static_cast<std::uint32_t>(std::min(s.credit, buffers_.size()));
-  }
+  sqe.flags = IOSQE_BUFFER_SELECT;
+  sqe.buf_group = kUringBufferGroup;
+  sqe.len = static_cast<std::uint32_t>(std::min(s.credit, buffers_.size()));
   if (s.poll_first) sqe.ioprio = IORING_RECVSEND_POLL_FIRST;
   s.poll_first = false;
   s.receiving = true;
@@ -189,25 +184,17 @@ void UringReactor::on_received(StreamSlot& s, const io_uring_cqe& completion) {
   const bool in_ring = (completion.flags & IORING_CQE_F_BUFFER) != 0;
   const auto id = static_cast<std::uint16_t>(completion.flags >> IORING_CQE_BUFFER_SHIFT);
   const std::int32_t result = completion.res;
-  Buf space = std::exchange(s.space, Buf());
   s.receiving = false;
   const bool wants = completed(s) && !s.failed;
   if (in_ring && (!wants || result <= 0)) buffers_.give_back(id);
   if (!wants) return;
   if (result > 0) {
     const auto size = static_cast<std::size_t>(result);
-    if (in_ring) {
-      s.full = size == buffers_.size();
-      return deliver(s, buffers_.lend(id, size, s.pins));
-    }
-    s.full = size == space.size();
-    space.trim_back(space.size() - size);
-    return deliver(s, std::move(space));
+    s.full = size == buffers_.size();
+    return deliver(s, buffers_.lend(id, size, s.pins));
   }
-  s.full = false;
-  space = {};
   if (result == 0) return deliver_end(s);
-  if (result == -ENOBUFS) return receive_directly(s);
+  if (result == -ENOBUFS) return receive_directly(s, kDirectSpace);
   if (result == -EAGAIN || result == -EINTR || result == -ECANCELED) {
     return want(Kind::kStream, s);
   }
@@ -229,21 +216,40 @@ void UringReactor::deliver_end(StreamSlot& s) {
   s.events->on_end();
 }
 
-// The kernel found no buffer free. What is there is taken now; what is not, needs none yet.
-void UringReactor::receive_directly(StreamSlot& s) {
-  Slab space = slabs_.take(std::min(s.credit, kDirectSpace));
+// More is likely there, and large receives cost less. One stream after the other, each with what
+// its bytes bring about: received by the ring, the bytes of all would leave the cache before the
+// first are sent.
+void UringReactor::receive_bulk() {
+  bulk_now_.swap(bulk_);
+  for (const Ref& ref : bulk_now_) {
+    StreamSlot* const s = streams_.find(ref.index, ref.generation);
+    if (s == nullptr) continue;
+    s->in_bulk = false;
+    if (s->gone || s->failed) continue;
+    receive_directly(*s, kBulkSpace);
+    drain_ready();
+  }
+  bulk_now_.clear();
+}
+
+// Takes what is there now, up to `room`: after a full receive, or when the kernel found no buffer
+// free. What is not there needs none yet.
+void UringReactor::receive_directly(StreamSlot& s, std::size_t room) {
+  Slab space = slabs_.take(std::min(s.credit, room));
   const std::size_t most = std::min(s.credit, space.capacity());
   const ssize_t got = ::recv(s.fd.get(), space.data(), most, MSG_DONTWAIT);
+  const bool scarce = !s.full;
+  s.full = got == static_cast<ssize_t>(most);
   if (got > 0) {
     const auto size = static_cast<std::size_t>(got);
-    if (size * 4 > space.capacity()) return deliver(s, std::move(space).take(size));
+    if (!scarce || size * 4 > space.capacity()) return deliver(s, std::move(space).take(size));
     Slab fitting = slabs_.take(size);
     std::memcpy(fitting.data(), space.data(), size);
     return deliver(s, std::move(fitting).take(size));
   }
   if (got == 0) return deliver_end(s);
   if (errno != EAGAIN && errno != EINTR) return fail(s, s.broken != 0 ? s.broken : errno);
-  s.poll_first = true;
+  s.poll_first = scarce;
   want(Kind::kStream, s);
 }
 

@@ -185,6 +185,49 @@ TEST_F(Uring, AboveHalfTheRingLentBytesAreCopied) {
   EXPECT_EQ(reactor->stats().receive_bytes, 0U);
 }
 
+// Notes what happens, and gives what comes to another.
+struct Passing final : Quiet {
+  Passing(char n, std::string& l, std::unique_ptr<Stream>& t) : name(n), log(l), to(t) {}
+  void on_open(const PeerInfo&) noexcept override { stream->grant(1 << 20); }
+  void on_bytes(Buf bytes) noexcept override {
+    got += bytes.size();
+    if (bytes.size() > 2 * kBuffer) log += name;
+    to->write(std::move(bytes));
+  }
+  char name;
+  std::string& log;
+  std::unique_ptr<Stream>& to;
+  std::size_t got = 0;
+};
+struct Taking final : Quiet {
+  Taking(char n, std::string& l) : name(n), log(l) {}
+  void on_sent(std::size_t bytes) noexcept override {
+    if (bytes > 2 * kBuffer) log += name;
+  }
+  char name;
+  std::string& log;
+};
+
+TEST_F(Uring, ALargePieceIsSentBeforeTheNextIsReceived) {
+  constexpr std::size_t kPiece = 4 * kBuffer;
+  std::string log;
+  Taking a_out('A', log), b_out('B', log);
+  Passing a('a', log, a_out.stream), b('b', log, b_out.stream);
+  std::vector<Fd> far;
+  for (auto [from, to] : {std::pair<Quiet*, Quiet*>(&a, &a_out), {&b, &b_out}}) {
+    auto [in, in_far] = socket_pair(2 * kPiece);
+    const std::string text = pattern(kPiece);
+    ASSERT_EQ(::send(in_far.get(), text.data(), text.size(), MSG_NOSIGNAL), ssize_t{kPiece});
+    auto [out, out_far] = socket_pair(2 * kPiece);
+    to->stream = reactor->adopt(std::move(out), *to);
+    from->stream = reactor->adopt(std::move(in), *from);
+    far.push_back(std::move(in_far));
+    far.push_back(std::move(out_far));
+  }
+  ASSERT_TRUE(until([&] { return a.got == kPiece && b.got == kPiece; }));
+  EXPECT_EQ(log, "aAbB");
+}
+
 // 1,000 streams hold what they got, 64 senders go on at full speed: nobody waits for a buffer.
 TEST_F(Uring, SlowReadersDoNotStopFastSenders) {
   rlimit limit{};
