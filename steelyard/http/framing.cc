@@ -205,7 +205,9 @@ bool read_target(Head& head) noexcept {
   const std::string_view rest = target.substr(scheme + 3);
   const std::size_t end = rest.find_first_of("/?");
   head.authority = rest.substr(0, end);
-  head.path = end == std::string_view::npos ? std::string_view("/") : rest.substr(end);
+  // Nothing behind the authority: the root, or the server as a whole (RFC 9112 3.2.4).
+  const std::string_view whole = head.method == Method::kOptions ? "*" : "/";
+  head.path = end == std::string_view::npos ? whole : rest.substr(end);
   return valid_authority(head.authority);
 }
 

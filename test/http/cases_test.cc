@@ -97,6 +97,8 @@ TEST(Cases, FRM_12_TakesTheTargetsHost) {
                          Row{"GET http://foo.test:8080", "GET / ", "foo.test:8080"},
                          Row{"GET HTTP://FOO.test/", "GET / ", "FOO.test"},
                          Row{"GET https://foo.test/", "GET / ", "foo.test"},
+                         Row{"OPTIONS http://foo.test", "OPTIONS * ", "foo.test"},
+                         Row{"OPTIONS http://foo.test/", "OPTIONS / ", "foo.test"},
                          Row{"OPTIONS *", "OPTIONS * ", "anything"}}) {
     SCOPED_TRACE(row.line);
     const Served s(std::string(row.line) + " HTTP/1.1\r\nHost: anything\r\n\r\n");
