@@ -16,6 +16,13 @@ bool value_is_fine(const char* at, const char* end) noexcept {
 
 Reset bad_request(std::string_view text) noexcept { return {Why::kProtocol, 400, text}; }
 
+constexpr char kTlsHandshake = '\x16';  // the first byte of a TLS client
+
+// An empty line may stand before it.
+bool may_begin_request(std::string_view text, std::size_t at) noexcept {
+  return at == text.size() || is_char(text[at], kToken) || text[at] == '\r' || text[at] == '\n';
+}
+
 bool scan_request_line(std::string_view line, StartLine& out, Reset& bad) noexcept {
   const std::size_t first = line.find(' ');
   const std::size_t second = first == std::string_view::npos ? first : line.find(' ', first + 1);
@@ -201,6 +208,12 @@ ScanState scan_head(std::string_view text, ScanKind kind, const ScanLimits& limi
     const std::size_t at = progress.line_at;
     const Line line = find_line(text, at, progress.seen, marked);
     const bool in_start = !progress.started && kind != ScanKind::kTrailers;
+    // At once: what is no request may never have an end of line.
+    if (in_start && kind == ScanKind::kRequest && !may_begin_request(text, at)) {
+      return bad = bad_request(text[at] == kTlsHandshake ? "TLS where plain HTTP is expected"
+                                                         : "not a method"),
+             ScanState::kBad;
+    }
     if (in_start && line.end - at > limits.max_line + 2) {
       return bad = {Why::kLimit, 414, "start line too long"}, ScanState::kBad;
     }

@@ -31,8 +31,8 @@ struct alignas(base::kCacheLine) WorkerMetrics {
   Count queued;        // exchanges that waited for a node at its limit
   Count bad_requests;  // refused by the codec
   // Of which by status; [0]: any other.
-  static constexpr std::array<std::uint16_t, 9> kRefusals{0,   400, 405, 408, 413,
-                                                          414, 417, 431, 501};
+  static constexpr std::array<std::uint16_t, 10> kRefusals{0,   400, 405, 408, 413,
+                                                           414, 417, 431, 501, 505};
   std::array<Count, kRefusals.size()> refusals;
   Count idle_closed;       // connections without a request whose time was over
   Count used_up;           // … that had their last request

@@ -63,6 +63,7 @@ TEST(AccessRefused, ARequestIsShownAsFarAsItWasUnderstood) {
       Row{"GET /\"\x01 HTTP/1.1\r\nHost: t\r\n\r\n",
           "400 bad_request t \"GET /\\x22\\x01 HTTP/1.1\"\n"},
       Row{"\x16\x03\x01 SECRET x\r\n\r\n", "400 bad_request - \"-\"\n"},
+      Row{"\x16", "400 bad_request - \"-\"\n"},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.request.substr(0, 60));
@@ -73,6 +74,22 @@ TEST(AccessRefused, ARequestIsShownAsFarAsItWasUnderstood) {
     client.send(row.request);
     ASSERT_TRUE(rig.until([&] { return client.status() > 0; }));
     EXPECT_EQ(logged.lines(1), row.line);
+    EXPECT_EQ(rig.worker->metrics().refusals[0].read(), 0U) << "none is told as another status";
+  }
+}
+
+TEST(AccessRefused, WhatIsNoRequestIsRefusedAtItsFirstByte) {
+  for (const auto& [sent, detail] :
+       {std::pair<std::string, std::string>("\x16\x03\x01", "TLS where plain HTTP is expected"),
+        {"\x01", "not a method"},
+        {"\r\n(", "not a method"}}) {
+    Logged logged("$status $detail");
+    logged.rig->add_node();
+    SimClient& client = logged.rig->dial();
+    client.send(sent);
+    logged.rig->run(50ms);
+    EXPECT_EQ(client.status(), 400);
+    EXPECT_EQ(logged.lines(1), "400 " + detail + "\n");
   }
 }
 
