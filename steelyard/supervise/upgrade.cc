@@ -31,7 +31,10 @@ io::Fd owned(int fd) noexcept {
 void Supervisor::check_program() {
   if (stopping_) return;
   if (check_ != nullptr || in(Engine::Phase::kStarting) != nullptr) {
-    return events_.on_event("upgrade_refused", {{"reason", "an engine is being started"}});
+    const auto* const why = check_ != nullptr
+                                ? "the program of the last upgrade has not answered yet"
+                                : "an engine is being started";
+    return events_.on_event("upgrade_refused", {{"reason", why}});
   }
   events_.on_event("upgrading", {{"program", options_.program}});
   io::failpoint("upgrade", "asked");
