@@ -17,21 +17,26 @@ Span span_of(double seconds) {
   return std::chrono::duration_cast<Span>(std::chrono::duration<double>(seconds));
 }
 
-std::size_t length_in(std::string_view head) {
-  constexpr std::string_view kName = "\r\ncontent-length:";
+// The value of the first field of that name; empty without one.
+std::string_view value_in(std::string_view head, std::string_view name) {
   for (auto at = head.find("\r\n"); at != head.npos; at = head.find("\r\n", at + 2)) {
-    auto line = head.substr(at);
-    if (line.size() <= kName.size() ||
-        ::strncasecmp(line.data(), kName.data(), kName.size()) != 0) {
+    auto line = head.substr(at + 2, head.find("\r\n", at + 2) - at - 2);
+    if (line.size() <= name.size() || line[name.size()] != ':' ||
+        ::strncasecmp(line.data(), name.data(), name.size()) != 0) {
       continue;
     }
-    line.remove_prefix(kName.size());
+    line.remove_prefix(name.size() + 1);
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    std::size_t out = 0;
-    (void)std::from_chars(line.data(), line.data() + line.size(), out);
-    return out;
+    return line;
   }
-  return 0;
+  return {};
+}
+
+std::size_t length_in(std::string_view head) {
+  const auto value = value_in(head, "content-length");
+  std::size_t out = 0;
+  (void)std::from_chars(value.data(), value.data() + value.size(), out);
+  return out;
 }
 
 }  // namespace
@@ -93,7 +98,7 @@ void OpenLoad::ask(Connection& connection, Time due) {
 // The connection is of no more use.
 void OpenLoad::again(Connection& connection, bool failed) {
   if (connection.busy) {
-    if (failed) ++out_.bad;
+    if (failed) ++out_.bad, ++out_.broken;
     --busy_;
   }
   ::close(connection.fd);
@@ -134,6 +139,7 @@ bool OpenLoad::take(Connection& connection, std::string_view bytes) {
     if (!head.starts_with("HTTP/1.1 ")) return false;
     (void)std::from_chars(head.data() + 9, head.data() + 12, connection.status);
     connection.left = length_in(head);
+    connection.last = value_in(head, "connection") == "close";
     connection.in_body = true;
     bytes.remove_prefix(end + 4);
   }
@@ -157,8 +163,9 @@ void OpenLoad::finish(Connection& connection) {
   }
   --busy_;
   connection.busy = false;
-  connection.closing = options_.close;  // whoever closes first keeps the port for a minute
-  if (options_.close) return;
+  // Whoever closes first keeps the port for a minute.
+  connection.closing = options_.close || connection.last;
+  if (connection.closing) return;
   idle_.push_back(static_cast<std::uint32_t>(&connection - connections_.data()));
 }
 

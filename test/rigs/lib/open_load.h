@@ -29,7 +29,8 @@ struct OpenLoadOptions {
 
 struct OpenLoadResult {
   std::uint64_t due = 0, good = 0, bad = 0, refused_503 = 0, connect_failures = 0;
-  std::uint64_t left = 0;  // due, but without an outcome at the end
+  std::uint64_t broken = 0;  // of the bad: the connection ended before the answer did
+  std::uint64_t left = 0;    // due, but without an outcome at the end
   double seconds = 0;
   base::Histogram latency;  // of the good ones
   base::Histogram refusal;  // of the 503s
@@ -51,6 +52,7 @@ class OpenLoad {
   struct Connection {
     int fd = -1;
     bool busy = false, in_body = false, connecting = false;
+    bool last = false;     // its answer says that the server closes behind it
     bool closing = false;  // answered, the server's FIN is to come
     Time due;
     int status = 0;
