@@ -11,9 +11,9 @@
 // R3 Reading and accepting are by credit. Never more is delivered than granted; io looks ahead one
 // buffer at most. R4 Order: bytes*, then on_end or on_failed. FIN is not an error; failure after
 // on_end is possible, then nothing. R5 Writes join: epoll flushes after each event, uring once a
-// turn; one send of at most 256 KiB outstanding per stream. R6 Zero credit: FIN behind undelivered
-// bytes waits; RST fails at once and drops undelivered bytes; with credit, bytes
-//    come first.
+// turn, but after the event what has come to 64 KiB; one send of at most 256 KiB outstanding per
+// stream. R6 Zero credit: FIN behind undelivered bytes waits; RST fails at once and drops
+// undelivered bytes; with credit, bytes come first.
 // R7 stop() of a listener cancels; on_stopped follows the last accept; destroy it only then.
 // R8 ~Stream resets, unless end_write was called and the kernel has taken everything: then it
 // closes, and the kernel delivers the rest (bytes that nobody read make it a reset even so). HTTP

@@ -4,10 +4,10 @@
 // (SINGLE_ISSUER, DEFER_TASKRUN); a turn is one io_uring_enter: what the last turn queued is
 // submitted and the next completions are waited for together. Receives are single shots into a
 // ring of few large buffers that Bufs pin; above half of them lent, and for the third that one
-// stream would pin, bytes are copied; without a free buffer they are received into a slab. Where a
-// receive filled its space, the next one is into a slab of up to 256 KiB, and gives that up when
-// nothing is there. The ring takes only the opcodes used, since io_uring passes by seccomp filters.
-// No library is needed: the kernel's interface is spoken in uring_ring.h.
+// stream would pin, bytes are copied; without a free buffer they are received into a slab. What
+// comes or goes in large pieces does so by calls of its own, of up to 256 KiB (uring_reactor.h).
+// The ring takes only the opcodes used, since io_uring passes by seccomp filters. No library is
+// needed: the kernel's interface is spoken in uring_ring.h.
 //
 // Threads: like any Reactor, but strictly: the kernel refuses any other thread than the maker's.
 #pragma once
