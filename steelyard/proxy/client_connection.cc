@@ -22,7 +22,7 @@ void ClientConnection::adopt(io::Fd socket, const base::Address& peer, bool coun
   listening_ = &listening;
   ++listening.connections;
   state_ = State::kOpen;
-  pending_ = ended_ = receiving_ = waits_ = brief_ = false;
+  pending_ = ended_ = receiving_ = waits_ = brief_ = cut_ = false;
   counted_ = counted;
   discarded_ = credit_ = 0;
   received_ = written_ = 0;
@@ -76,7 +76,8 @@ void ClientConnection::over(Exchange& exchange) noexcept {
   core_.deferred.add(*this);
 }
 
-void ClientConnection::abort(http::StreamId stream) noexcept {
+void ClientConnection::abort(http::StreamId stream, bool untold) noexcept {
+  cut_ = untold && unsent() > 0;
   codec_->reset(stream, http::Why::kTruncated);
 }
 
@@ -91,7 +92,7 @@ void ClientConnection::place() noexcept {
       want = &core_.paced;
       wait = Pace::kStep;
     } else {
-      want = ended_ || brief_ ? &core_.closing : &core_.lingering;
+      want = ended_ || brief_ || cut_ ? &core_.closing : &core_.lingering;
       wait = kLingerTime;
     }
   } else if (state_ == State::kOpen && exchanges_ == nullptr) {
@@ -381,7 +382,7 @@ void ClientConnection::on_close(http::Close how) noexcept {
     brief_ = true;
     core_.deferred.add(*this);
   } else {
-    state_ = State::kDead;
+    state_ = cut_ ? State::kLingering : State::kDead;
     core_.deferred.add(*this);
   }
 }

@@ -59,7 +59,9 @@ class ClientConnection final : public Connection {
     return room;
   }
   void over(Exchange& exchange) noexcept;  // it ended; it is no longer one of ours
-  void abort(http::StreamId stream) noexcept;
+  // Its answer stays incomplete, and is seen to be. `untold`: no byte of it has left yet; what there
+  // is goes out first, so that the client knows that its request was answered.
+  void abort(http::StreamId stream, bool untold) noexcept;
   [[nodiscard]] Exchange* exchanges() noexcept { return exchanges_; }
 
   void prefetch_rest() const noexcept { prefetch_parts(codec_.get()); }
@@ -128,6 +130,7 @@ class ClientConnection final : public Connection {
   bool receiving_ = false;  // a body is on its way
   bool waits_ = false;      // … but the client waits for `100 Continue` before it sends it
   bool brief_ = false;      // lingering only until everything is sent
+  bool cut_ = false;        // the same, and then reset
   std::uint8_t ip_size_ = 0;
   std::array<char, 46> ip_{};
 };

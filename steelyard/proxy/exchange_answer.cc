@@ -226,10 +226,11 @@ void Exchange::answer(Reason reason) noexcept {
 
 void Exchange::abort(Reason reason) noexcept {
   reason_ = reason;
-  cut_ = true;
   for (Attempt& attempt : attempts_) cancel(attempt);
   core_.metrics.aborted.add(1);
-  client_->abort(stream_);
+  const bool untold = client_->written() - client_->unsent() <= out_from_;
+  cut_ = !untold;
+  client_->abort(stream_, untold);
   finish();
 }
 

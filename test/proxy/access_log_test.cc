@@ -294,10 +294,10 @@ TEST(AccessLogs, OBS_05_WhoLeftIsToldApartFromWhatWasSent) {
   leave(kHalf, "0123456789");  // in the middle
   leave(testing::kOk, "ok");   // behind it
   cut = true;                  // … and here it is the node that leaves
-  leave(kHalf, "");
-  leave("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz", "");  // at once: nothing left us
+  leave(kHalf, "0123456789");
+  leave("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz", "\r\n\r\n");  // at once
   EXPECT_EQ(logged.lines(5),
-            "499 client_gone 0\n200 client_gone 10\n200 - 2\n200 broken 10\n499 bad_answer 0\n");
+            "499 client_gone 0\n200 client_gone 10\n200 - 2\n200 broken 10\n200 bad_answer 0\n");
 }
 
 TEST(AccessLogs, FieldsOfTheAnswerAreShownWhereTheFormatWantsThem) {

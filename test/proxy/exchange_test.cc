@@ -108,6 +108,7 @@ TEST(Proxy, ANodeThatDiesAtAnyByteOfItsAnswer) {
       } else if (cut < head) {
         EXPECT_EQ(client.status(), 502);
       } else {
+        EXPECT_EQ(client.status(), 200) << "it is told that it was answered";
         EXPECT_FALSE(ends_with(client.in, "four"));
         EXPECT_TRUE(client.closed());
         EXPECT_EQ(rig.worker->metrics().aborted.read(), 1U);
