@@ -3,8 +3,10 @@
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 
@@ -134,6 +136,7 @@ class Bench:
     def __init__(self, folder, binaries):
         self.dir, self.binaries = folder, binaries
         self.processes = []
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # else nothing below is undone
         self.ahead = self.first_in_line()
 
     # Root may put the run before whatever else the machine does: its processes, and its session where the kernel
