@@ -1,27 +1,34 @@
 #include "steelyard/io/uring_buffers.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <new>
 #include <sys/mman.h>
+#include <utility>
 
 #include "steelyard/io/poison.h"
 
 namespace steelyard::io {
 
 UringBuffers::UringBuffers(unsigned count, std::size_t size, SlabPool& slabs)
-    : count_(count), size_(size), slabs_(slabs), buffers_(std::make_unique<Buffer[]>(count)) {
+    : count_(count),
+      size_(size),
+      slabs_(slabs),
+      level_(std::min(count, kFirst)),
+      buffers_(std::make_unique<Buffer[]>(count)) {
   assert((count & (count - 1)) == 0 && count > 1);
   void* const memory = ::mmap(nullptr, count * (size + sizeof(io_uring_buf)),
                               PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   memory_ = static_cast<std::byte*>(memory);
   ring_ = reinterpret_cast<io_uring_buf*>(memory_ + count * size);
-  for (std::uint16_t id = 0; id < count; ++id) {
+  aside_.reserve(count);
+  for (auto id = static_cast<std::uint16_t>(count); id-- > 0;) {
     buffers_[id].release = &released;
     buffers_[id].owner = this;
     buffers_[id].id = id;
-    give_back(id);
+    lay_aside(id);
   }
 }
 
@@ -33,13 +40,27 @@ UringBuffers::~UringBuffers() {
 
 base::Result<void> UringBuffers::attach(UringRing& ring) { return ring.add_buffers(ring_, count_); }
 
+void UringBuffers::refill() noexcept {
+  if (std::exchange(scarce_, false)) level_ = std::min(2 * level_, count_);
+  while (there_ < level_ && !aside_.empty()) {
+    give(aside_.back());
+    aside_.pop_back();
+  }
+}
+
+void UringBuffers::unneeded(std::uint16_t id) noexcept {
+  --there_;
+  lay_aside(id);
+}
+
 base::Buf UringBuffers::lend(std::uint16_t id, std::size_t filled, std::uint8_t& pins) {
+  --there_;
   unpoison(bytes(id), filled);
   if (lent_ >= count_ / 2 || pins >= kMostOfOne) {
     ++copies_;
     Slab copy = slabs_.take(filled);
     std::memcpy(copy.data(), bytes(id), filled);
-    give_back(id);
+    lay_aside(id);
     return std::move(copy).take(filled);
   }
   Buffer& buffer = buffers_[id];
@@ -60,12 +81,17 @@ void UringBuffers::released(base::Storage* storage) noexcept {
   UringBuffers& owner = *buffer->owner;
   if (buffer->pins != nullptr) --*std::exchange(buffer->pins, nullptr);
   --owner.lent_;
-  owner.give_back(buffer->id);
+  owner.lay_aside(buffer->id);
 }
 
-void UringBuffers::give_back(std::uint16_t id) noexcept {
+void UringBuffers::lay_aside(std::uint16_t id) noexcept {
   // What the kernel writes there is not seen by the sanitizer; what we still read is.
   poison(bytes(id), size_);
+  aside_.push_back(id);
+}
+
+void UringBuffers::give(std::uint16_t id) noexcept {
+  ++there_;
   // Not the whole entry: the ring's tail shares the last bytes of the first one.
   io_uring_buf& entry = ring_[tail_ & (count_ - 1)];
   entry.addr = reinterpret_cast<std::uint64_t>(bytes(id));

@@ -2,14 +2,18 @@
 // reactor (a provided buffer ring).
 //
 // The kernel takes a buffer when bytes are there; `lend` makes a Buf of it, and the last Buf gives
-// it back to the kernel at once. A Buf that would take the lent ones above half, or its stream's
-// above two, is a copy in a slab instead, so that slow readers leave buffers for the others. The
-// object must outlive its Bufs. One thread.
+// it back. A Buf that would take the lent ones above half, or its stream's above two, is a copy in
+// a slab instead, so that slow readers leave buffers for the others.
+//
+// The kernel takes them in turn, so whatever it has is soon all touched, and stays in memory. So it
+// has as many as were ever needed at once, the ones used last; the others lie aside. The object
+// must outlive its Bufs. One thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "steelyard/base/buf.h"
 #include "steelyard/base/result.h"
@@ -29,12 +33,17 @@ class UringBuffers {
 
   base::Result<void> attach(UringRing& ring);
 
+  // Before each wait: the kernel has buffers for what may come.
+  void refill() noexcept;
+  // It found none: twice as many from the next refill on.
+  void scarce() noexcept { scarce_ = true; }
+
   // What arrived in buffer `id`. `pins` counts the buffers of one stream; `owner` points at it
   // until the buffer is back, or until `forget`.
   [[nodiscard]] base::Buf lend(std::uint16_t id, std::size_t filled, std::uint8_t& pins);
   // A stream that pins buffers is gone.
   void forget(const std::uint8_t& pins) noexcept;
-  void give_back(std::uint16_t id) noexcept;  // nothing of it is needed
+  void unneeded(std::uint16_t id) noexcept;  // … and nothing of it is wanted
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t pinned() const noexcept { return lent_ * size_; }
@@ -47,6 +56,9 @@ class UringBuffers {
     std::uint16_t id = 0;
   };
   static void released(base::Storage* storage) noexcept;
+  static constexpr unsigned kFirst = 16;  // a guess: what a quiet worker needs
+  void give(std::uint16_t id) noexcept;   // to the kernel
+  void lay_aside(std::uint16_t id) noexcept;
   [[nodiscard]] std::byte* bytes(std::uint16_t id) noexcept { return memory_ + id * size_; }
 
   unsigned count_;
@@ -55,6 +67,10 @@ class UringBuffers {
   std::byte* memory_ = nullptr;  // the buffers, behind them the ring
   io_uring_buf* ring_ = nullptr;
   std::uint16_t tail_ = 0;
+  unsigned level_;      // that the kernel has after a refill, where there are so many
+  unsigned there_ = 0;  // that it has now
+  bool scarce_ = false;
+  std::vector<std::uint16_t> aside_;  // the one used last at the end
   unsigned lent_ = 0;
   std::uint64_t copies_ = 0;
   std::unique_ptr<Buffer[]> buffers_;

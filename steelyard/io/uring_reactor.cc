@@ -145,6 +145,7 @@ void UringReactor::run_turn(TimePoint until) {
   assert(!running_ && "run_turn inside a callback");
   running_ = true;
   queue_wanted();
+  buffers_.refill();
   wait(until);
   now_ = steady_now();
   ++turns_;

@@ -186,7 +186,7 @@ void UringReactor::on_received(StreamSlot& s, const io_uring_cqe& completion) {
   const std::int32_t result = completion.res;
   s.receiving = false;
   const bool wants = completed(s) && !s.failed;
-  if (in_ring && (!wants || result <= 0)) buffers_.give_back(id);
+  if (in_ring && (!wants || result <= 0)) buffers_.unneeded(id);
   if (!wants) return;
   if (result > 0) {
     const auto size = static_cast<std::size_t>(result);
@@ -194,7 +194,10 @@ void UringReactor::on_received(StreamSlot& s, const io_uring_cqe& completion) {
     return deliver(s, buffers_.lend(id, size, s.pins));
   }
   if (result == 0) return deliver_end(s);
-  if (result == -ENOBUFS) return receive_directly(s, kDirectSpace);
+  if (result == -ENOBUFS) {
+    buffers_.scarce();
+    return receive_directly(s, kDirectSpace);
+  }
   if (result == -EAGAIN || result == -EINTR || result == -ECANCELED) {
     return want(Kind::kStream, s);
   }

@@ -59,8 +59,8 @@ class ClientConnection final : public Connection {
     return room;
   }
   void over(Exchange& exchange) noexcept;  // it ended; it is no longer one of ours
-  // Its answer stays incomplete, and is seen to be. `untold`: no byte of it has left yet; what there
-  // is goes out first, so that the client knows that its request was answered.
+  // Its answer stays incomplete, and is seen to be. `untold`: no byte of it has left yet; what
+  // there is goes out first, so that the client knows that its request was answered.
   void abort(http::StreamId stream, bool untold) noexcept;
   [[nodiscard]] Exchange* exchanges() noexcept { return exchanges_; }
 
