@@ -15,7 +15,7 @@ UringBuffers::UringBuffers(unsigned count, std::size_t size, SlabPool& slabs)
     : count_(count),
       size_(size),
       slabs_(slabs),
-      level_(std::min(count, kFirst)),
+      level_(std::min(count, kFewest)),
       buffers_(std::make_unique<Buffer[]>(count)) {
   assert((count & (count - 1)) == 0 && count > 1);
   void* const memory = ::mmap(nullptr, count * (size + sizeof(io_uring_buf)),
@@ -29,6 +29,11 @@ UringBuffers::UringBuffers(unsigned count, std::size_t size, SlabPool& slabs)
     buffers_[id].owner = this;
     buffers_[id].id = id;
     lay_aside(id);
+    if (id >= level_) continue;
+    unpoison(bytes(id), size_);
+    std::memset(bytes(id), 0, size_);
+    poison(bytes(id), size_);
+    buffers_[id].touched = true;
   }
 }
 
@@ -41,20 +46,43 @@ UringBuffers::~UringBuffers() {
 base::Result<void> UringBuffers::attach(UringRing& ring) { return ring.add_buffers(ring_, count_); }
 
 void UringBuffers::refill() noexcept {
-  if (std::exchange(scarce_, false)) level_ = std::min(2 * level_, count_);
+  most_ = std::max(most_, level_ - std::min(level_, there_));
+  if (taken_ + missed_ >= kWindow) adapt();
   while (there_ < level_ && !aside_.empty()) {
     give(aside_.back());
     aside_.pop_back();
   }
+  idle_ = std::min(idle_, aside_.size());
+}
+
+void UringBuffers::adapt() noexcept {
+  if (missed_ * 64 > taken_ + missed_) {
+    level_ = std::min(2 * level_, count_);
+  } else if (missed_ == 0 && most_ * 4 <= level_) {
+    level_ = std::max(level_ / 2, std::min(count_, kFewest));
+  }
+  taken_ = missed_ = most_ = 0;
+  if (++windows_ >= kPeriod) shrink();
+}
+
+void UringBuffers::shrink() noexcept {
+  for (std::size_t i = 0; i < idle_; ++i) {
+    Buffer& buffer = buffers_[aside_[i]];
+    if (std::exchange(buffer.touched, false)) ::madvise(bytes(buffer.id), size_, MADV_DONTNEED);
+  }
+  idle_ = aside_.size();
+  windows_ = 0;
 }
 
 void UringBuffers::unneeded(std::uint16_t id) noexcept {
   --there_;
+  ++taken_;
   lay_aside(id);
 }
 
 base::Buf UringBuffers::lend(std::uint16_t id, std::size_t filled, std::uint8_t& pins) {
   --there_;
+  ++taken_;
   unpoison(bytes(id), filled);
   if (lent_ >= count_ / 2 || pins >= kMostOfOne) {
     ++copies_;
@@ -92,6 +120,7 @@ void UringBuffers::lay_aside(std::uint16_t id) noexcept {
 
 void UringBuffers::give(std::uint16_t id) noexcept {
   ++there_;
+  buffers_[id].touched = true;
   // Not the whole entry: the ring's tail shares the last bytes of the first one.
   io_uring_buf& entry = ring_[tail_ & (count_ - 1)];
   entry.addr = reinterpret_cast<std::uint64_t>(bytes(id));

@@ -6,8 +6,11 @@
 // a slab instead, so that slow readers leave buffers for the others.
 //
 // The kernel takes them in turn, so whatever it has is soon all touched, and stays in memory. So it
-// has as many as were ever needed at once, the ones used last; the others lie aside. The object
-// must outlive its Bufs. One thread.
+// has few, those used last, and the others lie aside. Of each 1,024 receives it is counted how many
+// found none: more than one in 64 double what it has, and none, with a quarter of it in use, halve
+// it. Memory of those that lay aside for 16 such times is given back. The fewest there are are
+// touched at the start, so that memory does not seem to grow. The object must outlive its Bufs. One
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +38,7 @@ class UringBuffers {
 
   // Before each wait: the kernel has buffers for what may come.
   void refill() noexcept;
-  // It found none: twice as many from the next refill on.
-  void scarce() noexcept { scarce_ = true; }
+  void missed() noexcept { ++missed_; }  // a receive found none
 
   // What arrived in buffer `id`. `pins` counts the buffers of one stream; `owner` points at it
   // until the buffer is back, or until `forget`.
@@ -54,10 +56,15 @@ class UringBuffers {
     UringBuffers* owner = nullptr;
     std::uint8_t* pins = nullptr;
     std::uint16_t id = 0;
+    bool touched = false;
   };
   static void released(base::Storage* storage) noexcept;
-  static constexpr unsigned kFirst = 16;  // a guess: what a quiet worker needs
-  void give(std::uint16_t id) noexcept;   // to the kernel
+  static constexpr unsigned kFewest = 16;  // a guess: what a quiet worker needs
+  static constexpr unsigned kWindow = 1024;
+  static constexpr unsigned kPeriod = 16;  // windows
+  void adapt() noexcept;
+  void shrink() noexcept;
+  void give(std::uint16_t id) noexcept;  // to the kernel
   void lay_aside(std::uint16_t id) noexcept;
   [[nodiscard]] std::byte* bytes(std::uint16_t id) noexcept { return memory_ + id * size_; }
 
@@ -69,7 +76,12 @@ class UringBuffers {
   std::uint16_t tail_ = 0;
   unsigned level_;      // that the kernel has after a refill, where there are so many
   unsigned there_ = 0;  // that it has now
-  bool scarce_ = false;
+  // In this window: receives with a buffer and without, and the most of one wait.
+  unsigned taken_ = 0;
+  unsigned missed_ = 0;
+  unsigned most_ = 0;
+  std::size_t idle_ = 0;              // of `aside_`: the first that were not needed in this period
+  unsigned windows_ = 0;              // of it
   std::vector<std::uint16_t> aside_;  // the one used last at the end
   unsigned lent_ = 0;
   std::uint64_t copies_ = 0;

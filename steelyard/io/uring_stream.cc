@@ -195,7 +195,7 @@ void UringReactor::on_received(StreamSlot& s, const io_uring_cqe& completion) {
   }
   if (result == 0) return deliver_end(s);
   if (result == -ENOBUFS) {
-    buffers_.scarce();
+    buffers_.missed();
     return receive_directly(s, kDirectSpace);
   }
   if (result == -EAGAIN || result == -EINTR || result == -ECANCELED) {
