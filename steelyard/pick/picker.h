@@ -45,6 +45,11 @@ class Picker {
   virtual void adopt(Cursor& cursor) const = 0;  // may allocate; not on the request path
   [[nodiscard]] virtual std::optional<Index> pick(const Input& in, Cursor& cursor,
                                                   base::Rng& rng) const noexcept = 0;
+  // The part of the picks that this node gets while all are idle and can be taken. Nothing: weight
+  // / sum of weights, or 1/n for a Kind that is not weighted. Not for the request path.
+  [[nodiscard]] virtual std::optional<double> share(Index /*node*/) const noexcept {
+    return std::nullopt;
+  }
 };
 
 }  // namespace steelyard::pick

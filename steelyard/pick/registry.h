@@ -18,6 +18,7 @@ struct Kind {
   std::string_view name;     // as in the configuration: "least_connections"
   std::string_view summary;  // one sentence for manual and schema
   // A node's exact share is weight / sum of weights; when false it is 1/n of those in rotation.
+  // Where Picker::share says otherwise, it is that.
   bool weighted = true;
   // How far a node's share of 1,000,000 picks (no load, all pickable) may be from its exact share,
   // absolute.

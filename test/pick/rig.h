@@ -18,6 +18,7 @@ inline void PrintTo(const Kind* kind, std::ostream* out) { *out << kind->name; }
 
 // Exact kinds stay within a few picks of the share; the others within the spread of a random draw.
 inline bool exact(const Kind& kind) { return kind.share_bound < 1e-4; }
+inline bool random_draws(const Kind& kind) { return kind.share_bound > 2e-3; }
 
 struct Rig {
   explicit Rig(std::initializer_list<double> weights) : Rig(std::vector<double>(weights)) {}
@@ -51,6 +52,7 @@ struct Rig {
   }
   // Exact share of a node under a picker of this kind, among the nodes that get picks at all.
   [[nodiscard]] double share(const Kind& kind, std::size_t at) const {
+    if (const auto own = kind.make(upstream)->share(static_cast<Index>(at))) return *own;
     double sum = 0;
     for (const auto& node : upstream.nodes) sum += part(kind, node);
     return part(kind, upstream.nodes[at]) / sum;
