@@ -4,9 +4,12 @@
 
 #include "steelyard/pick/least_connections.h"
 #include "steelyard/pick/p2c.h"
+#include "steelyard/pick/random.h"
 #include "steelyard/pick/round_robin.h"
 #include "steelyard/pick/smooth_weighted_round_robin.h"
+#include "steelyard/pick/stride.h"
 #include "steelyard/pick/weighted_random.h"
+#include "steelyard/pick/weighted_round_robin.h"
 
 namespace steelyard::pick {
 namespace {
@@ -15,11 +18,17 @@ namespace {
 // the random ones.
 constexpr double kExact = 2e-6;
 constexpr double kRandom = 2.5e-3;
+// Of the stride: random where the list changes before each pick, else exact.
+constexpr double kStride = 2e-3;
+constexpr double kClassic = 2e-3;  // the same, and a row of picks that the end cuts
 
 // clang-format off: one picker a line.
 constexpr std::array kKinds{
     kind<RoundRobin>("round_robin", "Each node in turn, whatever its weight.", kExact, kUnweighted),
+    kind<WeightedRoundRobin>("weighted_round_robin", "In turn by weight as LVS does it, heavy nodes several times in a row.", kClassic),
     kind<SmoothWeightedRoundRobin>("smooth_weighted_round_robin", "In turn by weight, evenly spread, exact.", kExact),
+    kind<Stride>("stride", "In turn by weight for thousands of nodes: O(1), weights bounded to 10 × their mean.", kStride),
+    kind<Random>("random", "At random, whatever the weight.", kRandom, kUnweighted),
     kind<WeightedRandom>("weighted_random", "At random by weight.", kRandom),
     kind<LeastConnections>("least_connections", "The fewest requests in flight for its weight; idle: by weight, in turn.", kExact),
     kind<P2c>("p2c", "Two nodes at random by weight, the less loaded for its weight wins.", kRandom),

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "steelyard/config/load.h"
+#include "steelyard/pick/registry.h"
 
 namespace steelyard::config {
 namespace {
@@ -60,11 +61,11 @@ TEST(Cases, CFG_08_NoSettingIsSilentlyIneffective) {
   struct Row {
     std::string_view name, tail, want;
   };
-  constexpr std::array rows{
-      Row{"an unknown picker", "    pick: wrrr\n",
-          "f:6:11: upstreams.a.pick: unknown name \"wrrr\", known are round_robin, "
-          "smooth_weighted_round_robin, "
-          "weighted_random, least_connections, p2c\n"},
+  std::string unknown = "f:6:11: upstreams.a.pick: unknown name \"wrrr\", known are ";
+  for (const auto& kind : pick::kinds()) unknown += std::string(kind.name) + ", ";
+  unknown.replace(unknown.size() - 2, 2, "\n");
+  const std::array rows{
+      Row{"an unknown picker", "    pick: wrrr\n", unknown},
       Row{"a misspelt picker", "    pick: round_robbin\n",
           "f:6:11: upstreams.a.pick: unknown name \"round_robbin\", did you mean "
           "\"round_robin\"?\n"},
