@@ -23,6 +23,12 @@ std::string as_json(const Source& source) {
                         {"text", problem.text},
                         {"severity", problem.warning ? "warning" : "error"}});
   }
+  if (source.problems.list().empty() && source.document == nullptr) {  // there was nothing to check
+    std::string_view text = source.report;
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    list.push_back(
+        Json{{"line", 0}, {"column", 0}, {"path", ""}, {"text", text}, {"severity", "error"}});
+  }
   return Json{{"file", source.name},
               {"ok", source.document != nullptr},
               {"problems", std::move(list)}}

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "steelyard/control/state.h"
@@ -57,7 +58,10 @@ NodeView view_of(const Upstream& upstream, const Node& node, const model::Slots&
   }
   if (v.rate > 0 && v.seen.latency_p50) {
     const double busy = v.rate * base::seconds(v.seen.latency_p50->value);
-    v.pool_advice = static_cast<std::uint64_t>(std::ceil(1.5 * busy / slots.workers()));
+    // A mean hides bursts: what they opened and the pool kept is needed as well.
+    const auto open = static_cast<double>(v.pooled + v.in_flight);
+    v.pool_advice =
+        static_cast<std::uint64_t>(std::ceil(std::max(1.5 * busy, open) / slots.workers()));
   }
   return v;
 }

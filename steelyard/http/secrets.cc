@@ -8,9 +8,21 @@
 namespace steelyard::http {
 namespace {
 
-constexpr std::array<std::string_view, 10> kSecretFields{
-    "authorization", "proxy-authorization", "cookie",       "set-cookie",   "cookie2",
-    "set-cookie2",   "x-api-key",           "x-auth-token", "x-csrf-token", "x-amz-security-token"};
+constexpr std::array<std::string_view, 15> kSecretFields{"authorization",
+                                                         "proxy-authorization",
+                                                         "cookie",
+                                                         "set-cookie",
+                                                         "cookie2",
+                                                         "set-cookie2",
+                                                         "x-api-key",
+                                                         "api-key",
+                                                         "x-auth-token",
+                                                         "x-access-token",
+                                                         "x-csrf-token",
+                                                         "x-token",
+                                                         "private-token",
+                                                         "x-vault-token",
+                                                         "x-amz-security-token"};
 
 constexpr char lower(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;

@@ -16,8 +16,35 @@ inline constexpr std::string_view kRedacted = "[redacted]";
 [[nodiscard]] bool is_secret_field(std::string_view name) noexcept;
 
 // Names of arguments whose values are secret unless the configuration has its own list.
-inline constexpr std::array<std::string_view, 8> kSecretArguments{
-    "access_token", "api_key", "apikey", "password", "secret", "sig", "signature", "token"};
+inline constexpr std::array<std::string_view, 29> kSecretArguments{"access_key",
+                                                                   "access_token",
+                                                                   "api_key",
+                                                                   "apikey",
+                                                                   "auth",
+                                                                   "auth_token",
+                                                                   "client_secret",
+                                                                   "code",
+                                                                   "code_verifier",
+                                                                   "id_token",
+                                                                   "jwt",
+                                                                   "key",
+                                                                   "otp",
+                                                                   "pass",
+                                                                   "passwd",
+                                                                   "password",
+                                                                   "pwd",
+                                                                   "refresh_token",
+                                                                   "secret",
+                                                                   "session",
+                                                                   "session_id",
+                                                                   "sessionid",
+                                                                   "sig",
+                                                                   "signature",
+                                                                   "token",
+                                                                   "x-amz-credential",
+                                                                   "x-amz-security-token",
+                                                                   "x-amz-signature",
+                                                                   "x-goog-signature"};
 
 // Splits an address (a request's target, or a whole URL as in Referer) into what may be shown and
 // what may not. Names are compared without regard to case and after percent-decoding, since servers

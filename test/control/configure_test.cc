@@ -186,6 +186,19 @@ TEST(Configure, WithoutASlotNothingChanges) {
       << "its slots were given back";
 }
 
+// A mean hides bursts: who followed the advice of the mean alone closed what the next burst needed.
+TEST(Configure, PoolAdviceIsNotBelowWhatIsOpen) {
+  Rig rig(api({node("node-a")}));
+  for (int i = 0; i < 100; ++i) rig.answer("node-a", 20), rig.tick();
+  const auto by_mean = rig.brain.views(rig.now)[0].nodes[0].pool_advice;
+  ASSERT_TRUE(by_mean);
+  EXPECT_EQ(*by_mean, 1U) << "1.5 x 200 a second x 5 ms, for two workers";
+  rig.cells("node-a", 0).pooled.set(9);
+  rig.cells("node-a", 1).pooled.set(8);
+  rig.tick();
+  EXPECT_EQ(*rig.brain.views(rig.now)[0].nodes[0].pool_advice, 9U);
+}
+
 TEST(Configure, ASlotIsReleasedOnlyUnderTheReuseRule) {
   Rig rig(api({node("node-a"), node("node-b")}));
   const auto ref = rig.ref("node-b");

@@ -175,6 +175,8 @@ TEST(AccessLog, OBS_07_ShowsNoSecrets) {
            Row{"/a?a=b=c&api_key=k=v", "/a?a=b=c&api_key=[redacted]"},
            Row{"/a#access_token=x", "/a#access_token=[redacted]"},
            Row{"http://u:p@h/a?x", "http://[redacted]@h/a?x"},
+           Row{"/?client_secret=x&id_token=y&X-Amz-Signature=z",
+               "/?client_secret=[redacted]&id_token=[redacted]&X-Amz-Signature=[redacted]"},
            Row{"/token=x", "/token=x"},
            Row{"/?u=http://h/?token=x", "/?u=http://h/?token=[redacted]"},
        }) {
