@@ -27,6 +27,8 @@ void Core::stop_listening(TimePoint now) noexcept {
 void Core::go_on_draining(TimePoint now) noexcept {
   stop_listening(now);
   if (now >= limit_) {
+    // Who still waits in a queue cannot be let in, for want of descriptors say.
+    for (auto& listening : listenings_) listening->give_up();
     // First they are told, and a little later they are closed.
     const bool told = std::exchange(told_, true);
     limit_ = now + kLastWords;

@@ -42,6 +42,12 @@ void Listening::hand_over() noexcept {
   listener_->stop();
 }
 
+void Listening::give_up() noexcept {
+  if (state_ != State::kEmptying) return;
+  state_ = State::kStopping;
+  if (!renewing_) listener_->stop();
+}
+
 void Listening::check_queue() noexcept {
   if (state_ != State::kEmptying) return;
   const auto waiting = io::accept_queue(socket_);

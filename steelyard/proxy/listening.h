@@ -25,6 +25,7 @@ class Listening final : io::AcceptEvents {
   void stop() noexcept;
   void hand_over() noexcept;    // another process accepts from the same queue
   void check_queue() noexcept;  // while stopping: on each beat of the worker's clock
+  void give_up() noexcept;      // … it is too late for those who wait in the queue
   // Every kLook. A connection wakes one of all who share the queue, and when that one dies before
   // it accepts, nobody else is told. Who sees the queue stand still twice joins it anew, and so
   // finds what waits.
