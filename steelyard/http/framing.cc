@@ -201,7 +201,8 @@ bool read_target(Head& head) noexcept {
   const std::size_t scheme = target.find("://");
   if (scheme == std::string_view::npos) return false;
   const std::string_view name = target.substr(0, scheme);
-  if (!same_word(name, "http") && !same_word(name, "https")) return false;
+  head.https = same_word(name, "https");
+  if (!head.https && !same_word(name, "http")) return false;
   const std::string_view rest = target.substr(scheme + 3);
   const std::size_t end = rest.find_first_of("/?");
   head.authority = rest.substr(0, end);

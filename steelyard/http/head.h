@@ -100,6 +100,7 @@ struct Head {
       path;  // what follows the authority, with query: "/a?b"; "*" for OPTIONS *; never empty
   std::string_view authority;  // host[:port] of the absolute form, else of Host; may be empty in
                                // HTTP/1.0; of CONNECT host:port, and `path` is empty then
+  bool https = false;          // the absolute form says so; how the client came is not known by it
   // Of an answer.
   std::uint16_t status = 0;  // 100 … 999
   std::string_view reason;

@@ -71,6 +71,8 @@ void Exchange::begin(ClientConnection& client, http::StreamId stream,
   trusted_ =
       generation_->config->clients.trust_forwarded || is_trusted(client_address_, config.trusted);
   if (trusted_) client_address_ = client_behind(client_address_, head, config.trusted);
+  // RFC 9110 7.4: of whom we cannot know how its client came, none but http is taken.
+  if (head.https && !trusted_) return answer(Reason::kMisdirected);
   const HeadFacts facts(head, client_address_);
   const auto at = config.router(core_.options.index)
                       .match({head.authority, head.path, head.method_text}, facts);

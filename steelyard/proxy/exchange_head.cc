@@ -69,6 +69,7 @@ void Exchange::write_head(const http::Head& head, const Route& route,
   edits.peer_ip = client_->peer_ip();
   edits.host = generation_->config->listeners[client_->listening().place].host;
   edits.trust_forwarded = trusted_;
+  if (head.https) edits.scheme = "https";  // of a trusted one only
   edits.upgrade = facts_.upgrade;
   edits.trailers = facts_.trailers;
   if (head.find(http::FieldId::kXRequestId) == nullptr) edits.request_id = core_.next_request_id();

@@ -32,9 +32,10 @@ enum class Reason : std::uint8_t {
   kBodyTooLarge,
   kOverload,
   kAnswerTooLarge,
+  kMisdirected,
   kClientGone,  // the last: no answer of ours has it
 };
-inline constexpr std::size_t kReasons = 24;
+inline constexpr std::size_t kReasons = 25;
 
 struct ReasonText {
   std::uint16_t status;
@@ -68,6 +69,7 @@ struct ReasonText {
       {413, "body_too_large", "the body of the request is too large"},
       {503, "overload", "the balancer is at one of its own limits", 1},
       {502, "answer_too_large", "the head of the node's answer is too large"},
+      {421, "misdirected", "a target of https on a connection without TLS"},
       {499, "client_gone", "the client left before the end"},
   }};
   return texts[static_cast<std::size_t>(reason)];
