@@ -69,6 +69,8 @@ std::size_t write_answer_head(
     std::uint16_t status, std::string_view content_type, std::size_t length,
     char* out) noexcept;  // content_type: at most 128 bytes; empty: no such field
 [[nodiscard]] std::string_view reason_phrase(std::uint16_t status) noexcept;  // "" when unknown
+// Value of Allow: methods that may pass; others than these may too.
+inline constexpr std::string_view kAllowed = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 // A whole static answer with `Connection: close`, for what cannot be parsed; 400 when the status
 // has none of its own.
 [[nodiscard]] std::string_view error_answer(std::uint16_t status) noexcept;

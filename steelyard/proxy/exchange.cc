@@ -73,6 +73,8 @@ void Exchange::begin(ClientConnection& client, http::StreamId stream,
   if (trusted_) client_address_ = client_behind(client_address_, head, config.trusted);
   // RFC 9110 7.4: of whom we cannot know how its client came, none but http is taken.
   if (head.https && !trusted_) return answer(Reason::kMisdirected);
+  const auto hops = hops_left(head);
+  if (hops == 0) return answer(Reason::kNoHopLeft);
   const HeadFacts facts(head, client_address_);
   const auto at = config.router(core_.options.index)
                       .match({head.authority, head.path, head.method_text}, facts);
@@ -87,7 +89,7 @@ void Exchange::begin(ClientConnection& client, http::StreamId stream,
   facts_.upgrade = may_upgrade(route, head);
   if (connect || facts_.upgrade) idempotent_ = false;  // no two nodes for one tunnel
   const auto given = given_time(head);
-  write_head(head, route, given);
+  write_head(head, route, given, hops);
   const request::Request request{.idempotent = idempotent_, .key = 0, .given = given};
   ruled_ = true;
   act(rules_.begin(route.policy, request, place(), began_));

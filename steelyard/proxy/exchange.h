@@ -97,8 +97,10 @@ class Exchange final : io::TimerEvents {
   void reset_facts(const http::Head& head) noexcept;
   // exchange_head.cc
   [[nodiscard]] static bool may_upgrade(const Route& route, const http::Head& head) noexcept;
-  void write_head(const http::Head& head, const Route& route,
-                  std::optional<base::Duration> given) noexcept;
+  // How many more of us may pass it on; nothing: as many as like.
+  [[nodiscard]] static std::optional<std::uint32_t> hops_left(const http::Head& head) noexcept;
+  void write_head(const http::Head& head, const Route& route, std::optional<base::Duration> given,
+                  std::optional<std::uint32_t> hops) noexcept;
   [[nodiscard]] base::Buf head_bytes() noexcept;
   [[nodiscard]] std::optional<base::Duration> given_time(const http::Head& head) const noexcept;
   void act(const request::Step& step) noexcept;

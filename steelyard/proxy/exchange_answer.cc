@@ -18,8 +18,10 @@ namespace {
 constexpr std::string_view kRetryAfter = "Retry-After: ";
 constexpr std::size_t kSecondsBound = 5;
 constexpr std::string_view kDate = "Date: ";
-constexpr std::size_t kFieldsBound =
-    kRetryAfter.size() + kSecondsBound + 2 + kDate.size() + http::kDateSize + 2;
+constexpr std::string_view kAllow = "Allow: ";
+constexpr std::size_t kFieldsBound = kAllow.size() + http::kAllowed.size() + 2 +
+                                     kRetryAfter.size() + kSecondsBound + 2 + kDate.size() +
+                                     http::kDateSize + 2;
 
 // Behind the fields of a written head of `size` bytes; gives the new size.
 std::size_t add_field(std::string_view name, std::string_view value, char* text,
@@ -188,21 +190,25 @@ void Exchange::on_failed(Attempt& attempt, const base::Error& error, bool begun)
 
 // --- ends
 
-// One of our own: a line of text that says why.
+// One of our own: a line of text that says why, or nothing but what we allow.
 void Exchange::answer(Reason reason) noexcept {
   for (Attempt& attempt : attempts_) cancel(attempt);
   const auto why = request::describe(reason);
-  const bool with_text = facts_.method != http::Method::kHead;
-  const std::size_t length = 4 + why.sentence.size() + 1;
+  const bool good = why.status == 200;
+  const bool with_text = !good && facts_.method != http::Method::kHead;
+  const std::size_t length = good ? 0 : 4 + why.sentence.size() + 1;
   auto slab = core_.reactor.slab(http::kAnswerBound + kFieldsBound + length);
   char* const text = slab.text();
-  auto size = http::write_answer_head(why.status, "text/plain", length, text);
+  auto size = http::write_answer_head(why.status, good ? "" : "text/plain", length, text);
   size = add_field(kDate, core_.date(), text, size);
+  if (good) size = add_field(kAllow, http::kAllowed, text, size);
   if (why.retry_after > 0) size = add_retry_after(why.retry_after, text, size);
-  char* at = std::to_chars(text + size, text + size + 3, why.status).ptr;
-  *at++ = ' ';
-  std::memcpy(at, why.sentence.data(), why.sentence.size());
-  at[why.sentence.size()] = '\n';
+  if (!good) {
+    char* at = std::to_chars(text + size, text + size + 3, why.status).ptr;
+    *at++ = ' ';
+    std::memcpy(at, why.sentence.data(), why.sentence.size());
+    at[why.sentence.size()] = '\n';
+  }
   const base::Buf whole = std::move(slab).take(size + length);
   http::OutHead out;
   out.bytes = whole.share(0, size);

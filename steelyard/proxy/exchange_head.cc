@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "steelyard/http/rewrite.h"
 #include "steelyard/http/trace.h"
@@ -13,11 +14,12 @@ namespace {
 
 // How long whoever sends a request waits for its answer, in whole milliseconds.
 constexpr std::string_view kTimeField = "X-Request-Timeout-Ms";
+constexpr std::string_view kHopsField = "Max-Forwards";
 
 using Digits = std::array<char, 20>;
 
-std::string_view write_ms(Digits& to, std::int64_t ms) noexcept {
-  const char* const end = std::to_chars(to.data(), to.data() + to.size(), ms).ptr;
+std::string_view write_number(Digits& to, std::int64_t number) noexcept {
+  const char* const end = std::to_chars(to.data(), to.data() + to.size(), number).ptr;
   return {to.data(), static_cast<std::size_t>(end - to.data())};
 }
 
@@ -63,8 +65,28 @@ std::optional<base::Duration> Exchange::given_time(const http::Head& head) const
   return std::chrono::milliseconds(ms);
 }
 
+// RFC 9110 7.6.2. TRACE never comes this far. A line that is no number, and several of them, say
+// nothing that we could count.
+std::optional<std::uint32_t> Exchange::hops_left(const http::Head& head) noexcept {
+  if (head.method != http::Method::kOptions) return std::nullopt;
+  const http::Field* found = nullptr;
+  for (const http::Field& field : head.fields) {
+    if (!http::same_word(field.name, kHopsField)) continue;
+    if (found != nullptr) return std::nullopt;
+    found = &field;
+  }
+  if (found == nullptr) return std::nullopt;
+  std::uint32_t hops = 0;
+  const char* const end = found->value.data() + found->value.size();
+  const auto [at, error] = std::from_chars(found->value.data(), end, hops);
+  if (at != end || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc::result_out_of_range) return std::numeric_limits<std::uint32_t>::max();
+  return hops;
+}
+
 void Exchange::write_head(const http::Head& head, const Route& route,
-                          std::optional<base::Duration> given) noexcept {
+                          std::optional<base::Duration> given,
+                          std::optional<std::uint32_t> hops) noexcept {
   http::RequestEdits edits;
   edits.peer_ip = client_->peer_ip();
   edits.host = generation_->config->listeners[client_->listening().place].host;
@@ -81,23 +103,28 @@ void Exchange::write_head(const http::Head& head, const Route& route,
     edits.new_trace = !trace->continued();
   }
 
+  std::array<http::Field, 2> set;
+  std::size_t sets = 0;
+  Digits hop_digits;
+  if (hops) set[sets++] = {.name = kHopsField, .value = write_number(hop_digits, *hops - 1)};
   Digits digits;
-  http::Field time{.name = kTimeField, .value = {}};
+  std::string_view time;
   const auto total = route.policy.timeouts.total;
   time_place_ = 0;
   const bool tell = given || (total && route.policy.timeouts.tell);
   if (tell) {
     time_told_ = in_ms(
         std::min(given.value_or(base::Duration::max()), total.value_or(base::Duration::max())));
-    time.value = write_ms(digits, time_told_);
-    edits.set = std::span(&time, 1);
+    time = write_number(digits, time_told_);
+    set[sets++] = {.name = kTimeField, .value = time};
   }
+  edits.set = std::span(set).first(sets);
 
   auto slab = core_.reactor.slab(http::request_bound(head, edits));
   const auto size = http::write_request(head, edits, slab.text());
   if (tell) {
     const std::string_view text(slab.text(), size);
-    time_place_ = text.find(time.value, text.rfind(kTimeField) + kTimeField.size() + 1);
+    time_place_ = text.find(time, text.rfind(kTimeField) + kTimeField.size() + 1);
   }
   head_ = std::move(slab).take(size);
 }
@@ -108,7 +135,7 @@ base::Buf Exchange::head_bytes() noexcept {
   const auto left = in_ms(rules_.total_deadline() - core_.reactor.now());
   if (left == time_told_) return head_.share();
   Digits digits;
-  const auto told = write_ms(digits, std::max<std::int64_t>(left, 0));
+  const auto told = write_number(digits, std::max<std::int64_t>(left, 0));
   auto slab = core_.reactor.slab(head_.size());
   char* const text = slab.text();
   std::memcpy(text, head_.bytes().data(), head_.size());

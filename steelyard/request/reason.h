@@ -33,9 +33,10 @@ enum class Reason : std::uint8_t {
   kOverload,
   kAnswerTooLarge,
   kMisdirected,
+  kNoHopLeft,
   kClientGone,  // the last: no answer of ours has it
 };
-inline constexpr std::size_t kReasons = 25;
+inline constexpr std::size_t kReasons = 26;
 
 struct ReasonText {
   std::uint16_t status;
@@ -70,6 +71,7 @@ struct ReasonText {
       {503, "overload", "the balancer is at one of its own limits", 1},
       {502, "answer_too_large", "the head of the node's answer is too large"},
       {421, "misdirected", "a target of https on a connection without TLS"},
+      {200, "no_hop_left", "Max-Forwards lets no other server see the request"},
       {499, "client_gone", "the client left before the end"},
   }};
   return texts[static_cast<std::size_t>(reason)];
