@@ -98,7 +98,10 @@ class Stream {  // a socket, TLS over a Stream, a simulated pipe: codecs and L4 
   virtual void grant(std::size_t bytes) noexcept = 0;  // adds up; none = back-pressure
   virtual void write(Buf bytes) noexcept = 0;  // takes it; never blocks, never completes inline
   [[nodiscard]] virtual std::size_t unsent()
-      const noexcept = 0;                 // the caller stops at its high-water mark
+      const noexcept = 0;  // the caller stops at its high-water mark
+  // Those, and what the kernel has taken but the peer has not confirmed: what a reset now could
+  // lose. A system call, for the end of a connection.
+  [[nodiscard]] virtual std::size_t unconfirmed() const noexcept = 0;
   virtual void end_write() noexcept = 0;  // FIN (close_notify) behind the queue
 };
 

@@ -25,6 +25,9 @@ class SimReactorImpl::StreamHandle final : public Stream, public Pooled {
   void grant(std::size_t bytes) noexcept override { reactor_.grant(record_, bytes); }
   void write(Buf bytes) noexcept override { reactor_.write(record_, std::move(bytes)); }
   [[nodiscard]] std::size_t unsent() const noexcept override { return record_->unsent; }
+  [[nodiscard]] std::size_t unconfirmed() const noexcept override {
+    return record_->unsent + (record_->socket ? record_->socket->bytes_under_way : 0);
+  }
   void end_write() noexcept override {
     record_->end_wanted = true;
     reactor_.flush_soon(record_);

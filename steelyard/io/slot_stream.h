@@ -1,9 +1,9 @@
 // SlotStream: the Stream of a reactor that keeps its state in slots; it lives inside its slot, so a
 // stream costs no allocation of its own.
 //
-// Slot has `std::byte handle[3 * sizeof(void*)]` and `unsent`. Reactor has grant, write, end_write
-// and release for it. The slot may serve a new stream as soon as it is released, so that comes
-// last.
+// Slot has `std::byte handle[3 * sizeof(void*)]`, `fd` and `unsent`. Reactor has grant, write,
+// end_write and release for it. The slot may serve a new stream as soon as it is released, so that
+// comes last.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "steelyard/io/reactor.h"
+#include "steelyard/io/socket.h"
 
 namespace steelyard::io {
 
@@ -33,6 +34,9 @@ class SlotStream final : public Stream {
   void grant(std::size_t bytes) noexcept override { reactor_.grant(slot_, bytes); }
   void write(Buf bytes) noexcept override { reactor_.write(slot_, std::move(bytes)); }
   [[nodiscard]] std::size_t unsent() const noexcept override { return slot_.unsent; }
+  [[nodiscard]] std::size_t unconfirmed() const noexcept override {
+    return slot_.unsent + unconfirmed_bytes(slot_.fd);
+  }
   void end_write() noexcept override { reactor_.end_write(slot_); }
 
  private:

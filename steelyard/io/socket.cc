@@ -3,7 +3,9 @@
 #include <array>
 #include <cerrno>
 #include <linux/filter.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "steelyard/io/errors.h"
@@ -92,6 +94,11 @@ base::Result<void> resume_new_connections(const Fd& socket) {
     return system_error(errno, "let new connections in again");
   }
   return {};
+}
+
+std::size_t unconfirmed_bytes(const Fd& socket) noexcept {
+  int bytes = 0;
+  return ::ioctl(socket.get(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 base::Result<unsigned> accept_queue(const Fd& socket) {

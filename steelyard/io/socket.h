@@ -28,6 +28,8 @@ struct ListenOptions {
 [[nodiscard]] base::Result<void> stop_new_connections(const Fd& socket);
 // Undoes it.
 [[nodiscard]] base::Result<void> resume_new_connections(const Fd& socket);
+// Bytes that the kernel has taken from us and the peer's has not confirmed; 0 when unknown.
+[[nodiscard]] std::size_t unconfirmed_bytes(const Fd& socket) noexcept;
 // Finished handshakes waiting to be accepted.
 [[nodiscard]] base::Result<unsigned> accept_queue(const Fd& socket);
 

@@ -1,6 +1,7 @@
 #include "steelyard/proxy/client_connection.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "steelyard/proxy/core.h"
 #include "steelyard/proxy/refusal.h"
@@ -15,6 +16,8 @@ constexpr std::string_view kBusyHead =
 constexpr std::string_view kBusyText = "503 the balancer is at one of its own limits\n";
 static_assert(kBusyText.size() == 45);
 
+constexpr unsigned kCutLooks = static_cast<unsigned>(kLingerTime / kCutLook);
+
 }  // namespace
 
 void ClientConnection::adopt(io::Fd socket, const base::Address& peer, bool counted,
@@ -23,6 +26,8 @@ void ClientConnection::adopt(io::Fd socket, const base::Address& peer, bool coun
   ++listening.connections;
   state_ = State::kOpen;
   pending_ = ended_ = receiving_ = waits_ = brief_ = cut_ = false;
+  looks_ = 0;
+  unconfirmed_ = std::numeric_limits<std::size_t>::max();
   counted_ = counted;
   discarded_ = credit_ = 0;
   received_ = written_ = 0;
@@ -76,8 +81,8 @@ void ClientConnection::over(Exchange& exchange) noexcept {
   core_.deferred.add(*this);
 }
 
-void ClientConnection::abort(http::StreamId stream, bool untold) noexcept {
-  cut_ = untold && unsent() > 0;
+void ClientConnection::abort(http::StreamId stream) noexcept {
+  cut_ = true;
   codec_->reset(stream, http::Why::kTruncated);
 }
 
@@ -91,6 +96,9 @@ void ClientConnection::place() noexcept {
       if (!answer_.running()) answer_.start(1);
       want = &core_.paced;
       wait = Pace::kStep;
+    } else if (cut_ && looks_ <= kCutLooks && stream_->unconfirmed() > 0) {
+      want = &core_.cut;
+      wait = kCutLook;
     } else {
       want = ended_ || brief_ || cut_ ? &core_.closing : &core_.lingering;
       wait = kLingerTime;
@@ -110,9 +118,19 @@ void ClientConnection::place() noexcept {
   core_.due_by(core_.reactor.now() + wait);
 }
 
+void ClientConnection::look_at_cut() noexcept {
+  const auto left = stream_->unconfirmed();
+  looks_ = left < unconfirmed_ ? 0 : looks_ + 1;
+  unconfirmed_ = left;
+}
+
 void ClientConnection::on_due() noexcept {
   if (state_ == State::kLingering) {
-    unsent() > 0 ? check_pace() : kill();
+    if (unsent() > 0) {
+      check_pace();
+    } else {
+      cut_ ? look_at_cut() : kill();
+    }
   } else if (exchanges_ != nullptr) {
     check_pace();
   } else if (codec_->idle()) {

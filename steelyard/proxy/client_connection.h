@@ -2,7 +2,8 @@
 //
 // Timing: a connection waits for a head (from connecting, or from the first byte of one), is idle
 // between requests, is busy, or lingers after its end: until the client's FIN, or only until
-// everything is sent where the client said that nothing more comes from it. The worker's DueLists
+// everything is sent where the client said that nothing more comes from it, or until the client
+// has what came of an answer that was cut, since a reset drops what is under way. The DueLists
 // time the first two and the last, the exchange itself is timed by its rules. While a body comes
 // in, or an answer is not taken, its pace is looked at every 5 s (paces.h). What still arrives for
 // a stream whose exchange is over is discarded. Owned by its worker's Core, which reuses the
@@ -59,9 +60,9 @@ class ClientConnection final : public Connection {
     return room;
   }
   void over(Exchange& exchange) noexcept;  // it ended; it is no longer one of ours
-  // Its answer stays incomplete, and is seen to be. `untold`: no byte of it has left yet; what
-  // there is goes out first, so that the client knows that its request was answered.
-  void abort(http::StreamId stream, bool untold) noexcept;
+  // Its answer stays incomplete, and is seen to be: what came goes out, then the connection is
+  // reset.
+  void abort(http::StreamId stream) noexcept;
   [[nodiscard]] Exchange* exchanges() noexcept { return exchanges_; }
 
   void prefetch_rest() const noexcept { prefetch_parts(codec_.get()); }
@@ -110,13 +111,15 @@ class ClientConnection final : public Connection {
   void count_overload() noexcept;
   void count_refusal(const http::Reset& reset) noexcept;
   void log_refusal(const http::Reset& reset, std::string_view head) noexcept;
-  void place() noexcept;  // into the list that fits what it waits for
+  void look_at_cut() noexcept;  // how much of the answer that was cut the client does not have yet
+  void place() noexcept;        // into the list that fits what it waits for
 
   std::unique_ptr<http::ServerCodec> codec_;
   Exchange* exchanges_ = nullptr;
   Listening* listening_ = nullptr;
   std::size_t discarded_ = 0;
-  std::size_t credit_ = 0;      // bytes that the client may send
+  std::size_t credit_ = 0;  // bytes that the client may send
+  std::size_t unconfirmed_ = 0;
   std::uint64_t received_ = 0;  // bytes
   std::uint64_t written_ = 0;
   base::TimePoint asked_{};  // when the first byte of the next head came, if any did
@@ -130,7 +133,8 @@ class ClientConnection final : public Connection {
   bool receiving_ = false;  // a body is on its way
   bool waits_ = false;      // … but the client waits for `100 Continue` before it sends it
   bool brief_ = false;      // lingering only until everything is sent
-  bool cut_ = false;        // the same, and then reset
+  bool cut_ = false;        // until the client has it, and then reset
+  unsigned looks_ = 0;      // for that, in a row without progress
   std::uint8_t ip_size_ = 0;
   std::array<char, 46> ip_{};
 };

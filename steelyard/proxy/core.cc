@@ -339,8 +339,8 @@ TimePoint Core::next_due() const noexcept {
   if (config() != nullptr) {
     next = std::min({next, waiting_head.next(head_wait()), idle.next(idle_wait()), pools.next()});
   }
-  return std::min({next, look_at_, paced.next(Pace::kStep), lingering.next(kLingerTime),
-                   lingering_nodes.next(kLingerTime)});
+  return std::min({next, look_at_, paced.next(Pace::kStep), cut.next(kCutLook),
+                   lingering.next(kLingerTime), lingering_nodes.next(kLingerTime)});
 }
 
 void Core::on_time() noexcept {
@@ -359,6 +359,7 @@ void Core::on_time() noexcept {
     pools.retire(current->pool, now);
   }
   run(paced, Pace::kStep);
+  run(cut, kCutLook);
   run(lingering, kLingerTime);
   while (lingering_nodes.next(kLingerTime) <= now) lingering_nodes.first()->kill();
   if (now >= look_at_) {

@@ -32,6 +32,7 @@ namespace steelyard::proxy {
 // 128 KiB cost about a tenth more.
 inline constexpr std::size_t kHighWater = std::size_t{64} << 10;
 inline constexpr base::Duration kLingerTime = std::chrono::seconds(2);
+inline constexpr base::Duration kCutLook = std::chrono::milliseconds(50);
 inline constexpr base::Duration kBeat = std::chrono::milliseconds(10);
 inline constexpr base::Duration kLastWords = std::chrono::milliseconds(200);
 inline constexpr base::Duration kUrgentGap = std::chrono::milliseconds(5);
@@ -128,6 +129,7 @@ class Core final : io::TimerEvents {
   Clients paced;         // clients that send a body, or let an answer wait
   Clients idle;          // keep-alive clients between requests
   Clients lingering;     // clients that are told everything
+  Clients cut;           // clients that do not have all yet of an answer that was cut
   Clients closing;       // clients to be closed after this turn, when their FIN is out
   NodeConnections lingering_nodes;
   NodeConnections closing_nodes;

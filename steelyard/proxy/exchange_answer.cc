@@ -234,9 +234,7 @@ void Exchange::abort(Reason reason) noexcept {
   reason_ = reason;
   for (Attempt& attempt : attempts_) cancel(attempt);
   core_.metrics.aborted.add(1);
-  const bool untold = client_->written() - client_->unsent() <= out_from_;
-  cut_ = !untold;
-  client_->abort(stream_, untold);
+  client_->abort(stream_);
   finish();
 }
 

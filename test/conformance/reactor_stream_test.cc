@@ -267,6 +267,22 @@ TEST_P(ReactorStreams, CountsWhatIsUnsentAndWhatWasSent) {
   EXPECT_EQ(events.sent, 3000U);
 }
 
+TEST_P(ReactorStreams, TellsWhenThePeerHasAll) {
+  Recorder events;
+  const auto far = open(events);
+  EXPECT_EQ(events.stream->unconfirmed(), 0U);
+  const std::string text = pattern(std::size_t{16} << 20, 6);  // more than kernels take
+  events.stream->write(Buf::heap_copy(text));
+  EXPECT_EQ(events.stream->unconfirmed(), text.size());
+  std::size_t got = 0;
+  ASSERT_TRUE(rig->until([&] {
+    EXPECT_GE(events.stream->unconfirmed(), events.stream->unsent());
+    got += far->read(1 << 20).size();
+    return got == text.size();
+  }));
+  EXPECT_TRUE(rig->until([&] { return events.stream->unconfirmed() == 0; }));
+}
+
 TEST_P(ReactorStreams, ABufIsReleasedWhenItsBytesAreReportedSent) {
   struct Counted : base::Storage {
     static void done(base::Storage* s) noexcept { static_cast<Counted*>(s)->released = true; }

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "steelyard/io/clock.h"
+
 #include "test/integration/net.h"
 #include "test/integration/proxy_rig.h"
 
@@ -156,6 +158,33 @@ TEST_F(OneNode, AMebibyteComesThroughBothWaysByteExact) {
     ASSERT_TRUE(answer->body == body) << i;
   }
   EXPECT_EQ(node.connections, 1U);
+}
+
+// The client reads late: much is still in our kernel when the node breaks off.
+TEST(Cases, RSP_05_ACutAnswerIsGivenAsFarAsItCameAndThenReset) {
+  for (const std::size_t came : {std::size_t{300} << 10, std::size_t{12} << 20}) {
+    SCOPED_TRACE(came);
+    const std::string body = pattern(came, 5);
+    Node node([&](Node&, Socket& socket) {
+      if (!socket.read(true)) return;
+      socket.send("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n");
+      socket.send(body);
+      socket.close();
+    });
+    ProxyRig rig({}, {{"a", node.port()}});
+    Socket client = Socket::connect(rig.port());
+    ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nHost: t\r\n\r\n"));
+    if (came < (std::size_t{1} << 20)) {
+      const auto cut = [](const auto& metrics) { return metrics.aborted.read(); };
+      const auto limit = io::steady_now() + std::chrono::seconds(10);
+      while (rig.sum(cut) == 0 && io::steady_now() < limit) std::this_thread::yield();
+      ASSERT_EQ(rig.sum(cut), 1U);
+    }
+    EXPECT_FALSE(client.rest().has_value());  // broken, not ended
+    const auto head = client.buffer.find("\r\n\r\n");
+    ASSERT_NE(head, std::string::npos);
+    EXPECT_TRUE(client.buffer.substr(head + 4) == body) << client.buffer.size();
+  }
 }
 
 }  // namespace
