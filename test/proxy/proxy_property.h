@@ -151,9 +151,9 @@ class ProxyLoop {
     const std::string own = rig_.address.to_text();  // for those of HTTP/1.0 that name no host
     for (const Message& one : asked) {
       const std::string& authority = one.authority.empty() ? own : one.authority;
-      if (one.method != got.method || one.target != got.target || authority != got.authority) {
-        continue;
-      }
+      const bool bare = one.target.starts_with('?');  // after an authority; sent on with its slash
+      const std::string& target = bare ? "/" + one.target : one.target;
+      if (one.method != got.method || target != got.target || authority != got.authority) continue;
       if (!got.ended ? one.body.starts_with(got.body) : one.ended && one.body == got.body)
         return true;
     }
