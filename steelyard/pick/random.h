@@ -8,24 +8,13 @@
 // Cost: O(1), at worst O(n) when few can be taken; no allocation. No cursor: nothing moves.
 #pragma once
 
-#include "steelyard/pick/draw.h"
+#include "steelyard/pick/weighted_random.h"
 
 namespace steelyard::pick {
 
-class Random final : public Picker {
+class Random final : public WeightedRandom {
  public:
   explicit Random(const model::TableUpstream& upstream);
-
-  [[nodiscard]] std::unique_ptr<Cursor> make_cursor(base::Rng& rng) const override;
-  void adopt(Cursor& cursor) const override;
-  [[nodiscard]] std::optional<Index> pick(const Input& in, Cursor& cursor,
-                                          base::Rng& rng) const noexcept override;
-
- private:
-  explicit Random(const Candidates& candidates);
-
-  std::vector<Index> index_;
-  Draw draw_;
 };
 
 }  // namespace steelyard::pick

@@ -6,7 +6,7 @@
 // cannot be taken now likewise. It is the smallest of −ln(u) / w that is looked for, which is the
 // same. Source: Thaler and Ravishankar 1998; weights after Schindelhauer and Schomaker 2005.
 //
-// Cost: O(nodes) a number, about 12 ns each: up to about 100 nodes. No state.
+// Cost: O(nodes) a number, with a logarithm each: for about 100 nodes at most. No state.
 #pragma once
 
 #include <cmath>

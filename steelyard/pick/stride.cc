@@ -13,19 +13,17 @@ constexpr std::uint64_t kFull = 65535;
 constexpr std::uint64_t kOffset = 32767;  // between neighbours: half a period
 constexpr double kMostOfMean = 10;
 constexpr double kLeastOfMean = 0.01;
-constexpr std::uint64_t kRounds = 4;
-constexpr std::uint64_t kShortList = 64;  // numbers more, for lists whose round is short
 
 struct StrideCursor final : Cursor {
   explicit StrideCursor(std::uint64_t seed) : phase(seed) {}
   Phase phase;
-  std::uint64_t list = 0;  // what it was adopted for: Stride::list_
+  std::uint64_t list = 0;  // what it was adopted for: Turns::list
   std::uint64_t number = 0;
 };
 
 }  // namespace
 
-std::vector<std::uint16_t> Stride::scaled(std::span<const double> weights) {
+std::vector<std::uint32_t> Stride::scaled(std::span<const double> weights) {
   double sum = 0;
   double largest = 0;
   double known = 0;
@@ -34,7 +32,7 @@ std::vector<std::uint16_t> Stride::scaled(std::span<const double> weights) {
     largest = std::max(largest, weight);
     known += weight > 0 ? 1 : 0;
   }
-  std::vector<std::uint16_t> out(weights.size(), kFull);
+  std::vector<std::uint32_t> out(weights.size(), kFull);
   if (known == 0) return out;
   const double mean = sum / known;
   const double most = std::min(largest, kMostOfMean * mean);
@@ -43,32 +41,13 @@ std::vector<std::uint16_t> Stride::scaled(std::span<const double> weights) {
   const double least = std::max(1.0, std::round(middle * kLeastOfMean));
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double own = std::round(std::min(weights[i], most) * scale);
-    out[i] = static_cast<std::uint16_t>(weights[i] > 0 ? std::max(own, least) : middle);
+    out[i] = static_cast<std::uint32_t>(weights[i] > 0 ? std::max(own, least) : middle);
   }
   return out;
 }
 
-Stride::Stride(const model::TableUpstream& upstream) : Stride(upstream, Candidates::of(upstream)) {}
-
-Stride::Stride(const model::TableUpstream& upstream, const Candidates& candidates)
-    : index_(candidates.index), draw_(candidates) {
-  std::vector<double> weights;
-  weights.reserve(index_.size());
-  for (const Index i : index_) weights.push_back(upstream.nodes[i].weight);
-  const auto parts = scaled(weights);
-  turns_.reserve(index_.size());
-  for (std::size_t i = 0; i < index_.size(); ++i) {
-    turns_.push_back({candidates.refs[i], index_[i], parts[i]});
-    sum_ += parts[i];
-  }
-  std::sort(turns_.begin(), turns_.end(),
-            [](const Turn& a, const Turn& b) { return a.ref < b.ref; });
-  for (const Turn& turn : turns_) {
-    for (const std::uint64_t part :
-         {turn.ref.slot, turn.ref.generation, std::uint32_t{turn.weight}})
-      list_ = Phase(list_ + part + 1).next();
-  }
-}
+Stride::Stride(const model::TableUpstream& upstream)
+    : turns_(upstream, &scaled, Turns::Order::kByNodeRef) {}
 
 std::unique_ptr<Cursor> Stride::cursor_at(std::uint64_t phase) {
   return std::make_unique<StrideCursor>(phase);
@@ -88,8 +67,8 @@ std::unique_ptr<Cursor> Stride::make_cursor(base::Rng& rng) const {
 void Stride::adopt(Cursor& cursor) const {
   assert(dynamic_cast<StrideCursor*>(&cursor) != nullptr);
   auto& mine = static_cast<StrideCursor&>(cursor);
-  if (turns_.empty() || mine.list == list_ || mine.phase.zero()) return;
-  mine.list = list_;
+  if (turns_.empty() || mine.list == turns_.list() || mine.phase.zero()) return;
+  mine.list = turns_.list();
   for (;;) {
     const std::uint64_t place = mine.phase.below(turns_.size());
     const std::uint64_t generation = mine.phase.below(kFull);
@@ -109,21 +88,14 @@ std::optional<Index> Stride::pick(const Input& in, Cursor& cursor, base::Rng& rn
   if (count == 0) return std::nullopt;
   std::uint64_t place = mine.number % count;
   std::uint64_t generation = mine.number / count;
-  for (std::uint64_t left = kRounds * count + kShortList; left > 0; --left) {
+  for (std::uint64_t left = turns_.most_steps(); left > 0; --left) {
     const Turn& turn = turns_[place];
     const bool taken = takes(turn, place, generation);
     ++mine.number;
     if (++place == count) place = 0, ++generation;
     if (taken && model::pickable(turn.ref, in.tried, in.slots)) return turn.index;
   }
-  const auto at = draw_.draw(in, rng);
-  return at ? std::optional(index_[*at]) : std::nullopt;
-}
-
-std::optional<double> Stride::share(Index node) const noexcept {
-  const auto at = std::find_if(turns_.begin(), turns_.end(),
-                               [&](const Turn& turn) { return turn.index == node; });
-  return at == turns_.end() ? 0 : at->weight / sum_;
+  return turns_.draw(in, rng);
 }
 
 }  // namespace steelyard::pick

@@ -13,14 +13,15 @@
 // often as picks come it is a random choice by weight.
 //
 // A node that cannot be taken loses its turn. When four rounds give nobody the rest is drawn by
-// weight (draw.h). Cost: O(1) in effect, at worst O(n); no allocation. The cursor: one worker.
+// weight (turns.h). Cost: O(1) in effect, at worst O(n); no allocation. The cursor: one worker.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "steelyard/pick/draw.h"
+#include "steelyard/pick/picker.h"
+#include "steelyard/pick/turns.h"
 
 namespace steelyard::pick {
 
@@ -29,7 +30,7 @@ class Stride final : public Picker {
   explicit Stride(const model::TableUpstream& upstream);
 
   // Of finite weights ≥ 0; 0 is one that nobody knows, and counts as the mean.
-  [[nodiscard]] static std::vector<std::uint16_t> scaled(std::span<const double> weights);
+  [[nodiscard]] static std::vector<std::uint32_t> scaled(std::span<const double> weights);
 
   static std::unique_ptr<Cursor> cursor_at(std::uint64_t phase);  // 0: begins with number 0
   [[nodiscard]] static std::uint64_t number_of(const Cursor& cursor) noexcept;  // the next one
@@ -37,23 +38,15 @@ class Stride final : public Picker {
   void adopt(Cursor& cursor) const override;
   [[nodiscard]] std::optional<Index> pick(const Input& in, Cursor& cursor,
                                           base::Rng& rng) const noexcept override;
-  [[nodiscard]] std::optional<double> share(Index node) const noexcept override;
+  [[nodiscard]] std::optional<double> share(Index node) const noexcept override {
+    return turns_.share(node);
+  }
 
  private:
-  struct Turn {
-    model::NodeRef ref;
-    Index index;
-    std::uint16_t weight;
-  };
-  Stride(const model::TableUpstream& upstream, const Candidates& candidates);
   [[nodiscard]] static bool takes(const Turn& turn, std::uint64_t place,
                                   std::uint64_t generation) noexcept;
 
-  std::vector<Turn> turns_;  // by NodeRef
-  std::vector<Index> index_;
-  Draw draw_;
-  double sum_ = 0;          // of the scaled weights
-  std::uint64_t list_ = 1;  // stands for nodes and weights
+  Turns turns_;
 };
 
 }  // namespace steelyard::pick

@@ -13,7 +13,7 @@
 
 namespace steelyard::pick {
 
-class WeightedRandom final : public Picker {
+class WeightedRandom : public Picker {
  public:
   explicit WeightedRandom(const model::TableUpstream& upstream);
 
@@ -22,9 +22,10 @@ class WeightedRandom final : public Picker {
   [[nodiscard]] std::optional<Index> pick(const Input& in, Cursor& cursor,
                                           base::Rng& rng) const noexcept override;
 
- private:
+ protected:
   explicit WeightedRandom(const Candidates& candidates);
 
+ private:
   std::vector<Index> index_;
   Draw draw_;
 };

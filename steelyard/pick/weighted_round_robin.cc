@@ -62,18 +62,9 @@ std::vector<std::uint32_t> WeightedRoundRobin::whole(std::span<const double> wei
   return out;
 }
 
-WeightedRoundRobin::WeightedRoundRobin(const model::TableUpstream& upstream) {
-  const auto candidates = Candidates::of(upstream);
-  std::vector<double> weights;
-  for (const Index i : candidates.index) weights.push_back(upstream.nodes[i].weight);
-  const auto parts = whole(weights);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    turns_.push_back({candidates.refs[i], candidates.index[i], parts[i]});
-    largest_ = std::max(largest_, parts[i]);
-    sum_ += parts[i];
-    for (const std::uint64_t part : {turns_[i].ref.slot, turns_[i].ref.generation, parts[i]})
-      list_ = Phase(list_ + part + 1).next();
-  }
+WeightedRoundRobin::WeightedRoundRobin(const model::TableUpstream& upstream)
+    : turns_(upstream, &whole, Turns::Order::kOfTheTable) {
+  for (const Turn& turn : turns_) largest_ = std::max(largest_, turn.weight);
 }
 
 std::unique_ptr<Cursor> WeightedRoundRobin::cursor_at(std::uint64_t phase) {
@@ -90,9 +81,9 @@ std::unique_ptr<Cursor> WeightedRoundRobin::make_cursor(base::Rng& rng) const {
 void WeightedRoundRobin::adopt(Cursor& cursor) const {
   assert(dynamic_cast<RoundCursor*>(&cursor) != nullptr);
   auto& mine = static_cast<RoundCursor&>(cursor);
-  if (turns_.empty() || mine.list == list_) return;
-  mine.list = list_;
-  std::uint64_t left = mine.phase.below(sum_);
+  if (turns_.empty() || mine.list == turns_.list()) return;
+  mine.list = turns_.list();
+  std::uint64_t left = mine.phase.below(turns_.sum());
   for (mine.threshold = largest_;; --mine.threshold) {
     for (mine.next = 0; mine.next < turns_.size(); ++mine.next) {
       if (turns_[mine.next].weight >= mine.threshold && left-- == 0) return;
@@ -101,13 +92,12 @@ void WeightedRoundRobin::adopt(Cursor& cursor) const {
 }
 
 std::optional<Index> WeightedRoundRobin::pick(const Input& in, Cursor& cursor,
-                                              base::Rng&) const noexcept {
+                                              base::Rng& rng) const noexcept {
   auto& mine = static_cast<RoundCursor&>(cursor);
   if (turns_.empty()) return std::nullopt;
   if (mine.threshold == 0 || mine.threshold > largest_) mine.threshold = largest_;
   if (mine.next >= turns_.size()) mine.next = 0;
-  // Once through all rounds: every node has had its turn.
-  for (std::uint64_t left = (std::uint64_t{largest_} + 1) * turns_.size(); left > 0; --left) {
+  for (std::uint64_t left = turns_.most_steps(); left > 0; --left) {
     const Turn& turn = turns_[mine.next];
     const bool taken = turn.weight >= mine.threshold;
     if (++mine.next == turns_.size()) {
@@ -116,13 +106,7 @@ std::optional<Index> WeightedRoundRobin::pick(const Input& in, Cursor& cursor,
     }
     if (taken && model::pickable(turn.ref, in.tried, in.slots)) return turn.index;
   }
-  return std::nullopt;
-}
-
-std::optional<double> WeightedRoundRobin::share(Index node) const noexcept {
-  const auto at = std::find_if(turns_.begin(), turns_.end(),
-                               [&](const Turn& turn) { return turn.index == node; });
-  return at == turns_.end() ? 0 : at->weight / static_cast<double>(sum_);
+  return turns_.draw(in, rng);
 }
 
 }  // namespace steelyard::pick

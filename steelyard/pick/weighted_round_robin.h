@@ -9,8 +9,10 @@
 // node's share is whole / sum of whole. The place in the sequence is the cursor. Another order of
 // the list or other weights let it begin anew, at a random place of the sequence.
 //
-// A node that cannot be taken loses its turn. Cost: O(nodes passed over), no allocation; the
-// longest way is from the last light node to the first heavy one. The cursor: one worker.
+// A node that cannot be taken loses its turn. When four rounds give nobody the rest is drawn by
+// weight (turns.h). Cost: O(nodes passed over), at worst O(n); no allocation. Among nodes that can
+// be taken the longest way is from the last light one to the first heavy one. The cursor: one
+// worker.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "steelyard/pick/picker.h"
+#include "steelyard/pick/turns.h"
 
 namespace steelyard::pick {
 
@@ -33,18 +36,13 @@ class WeightedRoundRobin final : public Picker {
   void adopt(Cursor& cursor) const override;
   [[nodiscard]] std::optional<Index> pick(const Input& in, Cursor& cursor,
                                           base::Rng& rng) const noexcept override;
-  [[nodiscard]] std::optional<double> share(Index node) const noexcept override;
+  [[nodiscard]] std::optional<double> share(Index node) const noexcept override {
+    return turns_.share(node);
+  }
 
  private:
-  struct Turn {
-    model::NodeRef ref;
-    Index index;
-    std::uint32_t weight;
-  };
-  std::vector<Turn> turns_;  // in order of the list
+  Turns turns_;  // in order of the list
   std::uint32_t largest_ = 0;
-  std::uint64_t sum_ = 0;   // of the whole weights: the length of the sequence
-  std::uint64_t list_ = 1;  // stands for nodes, order and weights
 };
 
 }  // namespace steelyard::pick

@@ -3,13 +3,13 @@
 #include <array>
 #include <string>
 
+#include "steelyard/base/hash.h"
 #include "steelyard/schema/form.h"
 
 namespace steelyard::request {
 
 std::uint64_t hash_of(std::string_view text) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  std::uint64_t hash = base::fnv1a(text);
   hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9ULL;
   hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111ebULL;
   return hash ^ (hash >> 31U);

@@ -8,7 +8,7 @@
 namespace steelyard::pick {
 namespace {
 
-using Parts = std::vector<std::uint16_t>;
+using Parts = std::vector<std::uint32_t>;
 
 TEST(Stride, ScalesWeightsAsPublished) {
   EXPECT_EQ(Stride::scaled(std::vector<double>{5, 1, 1}), (Parts{65535, 13107, 13107}));

@@ -1,5 +1,6 @@
 #include "steelyard/pick/weighted_round_robin.h"
 
+#include <array>
 #include <gtest/gtest.h>
 
 #include "test/pick/rig.h"
@@ -47,6 +48,29 @@ TEST(WeightedRoundRobin, ANodeThatCannotBeTakenLosesItsTurns) {
   EXPECT_EQ(letters(picker, rig.input(), *cursor, rng, 4), "bcbc");
   rig.line(0).in_flight = 0;
   EXPECT_EQ(letters(picker, rig.input(), *cursor, rng, 5), "aaabc");
+}
+
+// Nobody in four rounds: the turns of the heavy one, which is full, are not walked through.
+TEST(WeightedRoundRobin, GivesUpAfterFourRounds) {
+  const Rig rig{1000, 1, 1};
+  rig.line(0).max_in_flight = 1;
+  rig.line(0).in_flight = 1;
+  const WeightedRoundRobin picker(rig.upstream);
+  base::Rng rng(2);
+  const auto cursor = WeightedRoundRobin::cursor_at(0);
+  picker.adopt(*cursor);
+  std::array<int, 3> picks{};
+  for (int i = 0; i < 2000; ++i) ++picks[picker.pick(rig.input(), *cursor, rng).value()];
+  EXPECT_EQ(picks[0], 0);
+  EXPECT_NEAR(picks[1], picks[2], 200);
+  for (const Index other : {1U, 2U}) {
+    rig.line(other).max_in_flight = 1;
+    rig.line(other).in_flight = 1;
+  }
+  EXPECT_FALSE(picker.pick(rig.input(), *cursor, rng).has_value());
+  // It went on by some of the thousand rounds only: the heavy one is next, not over.
+  rig.line(0).in_flight = 0;
+  EXPECT_EQ(picker.pick(rig.input(), *cursor, rng), 0U);
 }
 
 }  // namespace
