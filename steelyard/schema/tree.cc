@@ -10,9 +10,14 @@ namespace {
 // Longest text of a value that a message repeats.
 constexpr std::size_t kShown = 60;
 
+bool goes_on(char c) noexcept { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
+
 std::string shown(std::string_view text) {
   std::string out;
-  for (const char c : text.substr(0, kShown)) {
+  std::size_t size = std::min(text.size(), kShown);
+  while (size < text.size() && size + 3 > kShown && goes_on(text[size]))
+    --size;  // whole characters
+  for (const char c : text.substr(0, size)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       out += '?';
@@ -20,11 +25,7 @@ std::string shown(std::string_view text) {
       out += c;
     }
   }
-  if (text.size() > kShown) {
-    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xc0U) == 0x80U)
-      out.pop_back();
-    out += "…";
-  }
+  if (size < text.size()) out += "…";
   return out;
 }
 

@@ -230,6 +230,22 @@ TEST(Read, NeverClampsAWrongValueButLeavesTheDefault) {
   EXPECT_EQ(got.value.share, 0.2);
 }
 
+TEST(Tree, ALongTextIsCutBetweenCharacters) {
+  EXPECT_EQ(describe_value(plain(std::string(57, 'x') + "€")),
+            "is \"" + std::string(57, 'x') + "€\"")
+      << "60 bytes are all shown";
+  for (const std::string last : {"é", "€", "😀"}) {
+    for (std::size_t before = 50; before <= 60; ++before) {
+      const std::string begin(before, 'x');
+      std::string text = begin;
+      for (int i = 0; i < 10; ++i) text += last;
+      std::string kept = begin;
+      for (std::size_t i = 0; i < (60 - before) / last.size(); ++i) kept += last;
+      EXPECT_EQ(describe_value(plain(text)), "is \"" + kept + "…\"") << before;
+    }
+  }
+}
+
 TEST(Tree, FollowsPathsThroughKeysWithDots) {
   const auto root =
       placed(mapping({{"up", mapping({{"a.b", list({plain("x"), mapping({{"k", plain("v")}})})},
