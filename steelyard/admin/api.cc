@@ -87,7 +87,12 @@ constexpr std::string_view kIndex =
     "       curl -H 'X-API-Key: KEY' -H 'Content-Type: application/json' \\\n"
     "            -d '{\"node\": \"node-a\", \"weight\": 4, \"reason\": \"canary\", \"expires\": "
     "\"30m\"}' \\\n"
-    "            http://127.0.0.1:9180/api/adjust-weight\n";
+    "            http://";  // the caller's own name for us, and the path
+constexpr std::string_view kIndexEnd = "/api/adjust-weight\n";
+
+wire::Response index(std::string_view host) {
+  return wire::Response::text(200, fmt::format("{}{}{}", kIndex, host, kIndexEnd));
+}
 
 }  // namespace
 
@@ -125,7 +130,7 @@ void Api::handle(const wire::Request& request, wire::Reply reply) {
 
 wire::Response Api::read(const wire::Request& request) {
   const auto path = request.path();
-  if (path == "/") return wire::Response::text(200, std::string(kIndex));
+  if (path == "/") return index(request.host);
   if (path == kUpstreams) {
     return wire::Response::json(
         200, upstreams_json(brain_.views(reactor_.now()), host_.numbers(), now()));

@@ -127,23 +127,31 @@ void add_check(CLI::App& app, CheckFlags& flags) {
 void add_demo(CLI::App& app, DemoFlags& flags) {
   auto* sub = app.add_subcommand(
       "demo", "A balancer, five nodes and a load, all in this process; one node falls ill.");
-  sub->add_option("--seconds", flags.seconds, "how long it runs (default 90)")
-      ->check(CLI::Range(10, 3600));
+  sub->add_option("--seconds", flags.seconds, "how long it runs, 10 to 3600 (default 90)")
+      ->check(CLI::Range(10, 3600))
+      ->option_text("NUMBER");
   sub->add_flag("--plain", flags.plain, "lines instead of a live table");
-  sub->add_option("--seed", flags.seed, "seed of load and nodes (default 1)");
+  sub->add_option("--seed", flags.seed, "seed of load and nodes (default 1)")
+      ->option_text("NUMBER");
   sub->add_option("--admin", flags.admin,
-                  "address of the API (default 127.0.0.1:9180, or a free port)");
+                  "address of the API (default 127.0.0.1:9180, or a free port)")
+      ->option_text("ADDRESS");
   sub->footer("Example: steelyard demo --seconds 90 --plain");
 }
 
 void add_node(CLI::App& app, NodeFlags& flags) {
   auto* sub = app.add_subcommand("node", "Run a demo server that can fall ill on demand.");
-  sub->add_option("--listen", flags.listen, "where to serve (default 127.0.0.1, a free port)");
-  sub->add_option("--name", flags.name, "name it answers with (default: its address)");
-  sub->add_option("--service", flags.service, "mean service time (default 10ms)");
-  sub->add_option("--cores", flags.cores, "requests served at once (default 4)")
-      ->check(CLI::Range(1, 10000));
-  sub->add_option("--seed", flags.seed, "seed of the service times (default 1)");
+  sub->add_option("--listen", flags.listen, "where to serve (default 127.0.0.1, a free port)")
+      ->option_text("ADDRESS");
+  sub->add_option("--name", flags.name, "name it answers with (default: its address)")
+      ->option_text("NAME");
+  sub->add_option("--service", flags.service, "mean service time (default 10ms)")
+      ->option_text("DURATION");
+  sub->add_option("--cores", flags.cores, "requests served at once, 1 to 10000 (default 4)")
+      ->check(CLI::Range(1, 10000))
+      ->option_text("NUMBER");
+  sub->add_option("--seed", flags.seed, "seed of the service times (default 1)")
+      ->option_text("NUMBER");
   sub->footer(
       "Example: steelyard node --listen 127.0.0.1:8081 --service 20ms &\n"
       "         curl -d '{\"pause\": \"1.8s\", \"pause_every\": \"2.5s\"}' "
@@ -156,6 +164,7 @@ void add_key(CLI::App& app, KeyFlags& flags) {
   sub->footer("Example: steelyard key new --name alice");
   auto* made = sub->add_subcommand("new", "Make a key; the configuration keeps only its hash.");
   made->add_option("--name", flags.name, "whose key it is (default ops)")
+      ->option_text("NAME")
       ->check([](const std::string& name) {
         return schema::is_identifier(name)
                    ? std::string()
@@ -224,8 +233,10 @@ int main(int argc, char** argv) {
   app.add_flag("-t", test, "check the configuration, as nginx does");
   app.add_flag("-q", check_flags.quiet, "with -t: only problems");
   app.add_option("-s", signal_flags.verb,
-                 "send reload, stop, quit, reopen or upgrade to the process in pid_file");
-  app.add_option("-c,--config", global.file, "configuration file, for -t and -s");
+                 "send reload, stop, quit, reopen or upgrade to the process in pid_file")
+      ->option_text("VERB");
+  app.add_option("-c,--config", global.file, "configuration file, for -t and -s")
+      ->option_text("FILE");
   add_run(app, run_flags);
   add_engine(app, engine_flags);
   add_check(app, check_flags);

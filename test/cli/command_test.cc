@@ -134,6 +134,9 @@ TEST_F(Commands, EveryHelpFitsAScreenAndHasAnExample) {
         EXPECT_LE(line.size(), 120U) << line;
         EXPECT_EQ(std::count_if(line.begin(), line.end(), [](char c) { return c < 0; }), 0)
             << "columns are padded by bytes: " << line;
+        for (const std::string_view inside : {"TEXT", "UINT", ":INT", "FLOAT", "REQUIRED"}) {
+          EXPECT_EQ(line.find(inside), line.npos) << "a word of the parser's: " << line;
+        }
       }
     }
   }
@@ -143,6 +146,10 @@ TEST_F(Commands, TheHelpOfRunTellsItsDefaultsAndTheFilesRanges) {
   const auto help = run("run --help").out;
   EXPECT_NE(help.find("(default 127.0.0.1:8080)"), std::string::npos) << help;
   EXPECT_NE(help.find("1 to 1024"), std::string::npos) << "as workers of the file";
+  const auto node = run("node --help").out;
+  for (const std::string_view word : {"--listen ADDRESS", "--service DURATION", "--cores NUMBER"}) {
+    EXPECT_NE(node.find(word), std::string::npos) << node;
+  }
 }
 
 TEST_F(Commands, CheckTellsEveryMistakeAtOnceAtItsPlace) {

@@ -241,5 +241,12 @@ TEST_F(OwnAdmin, NoKeyEverShowsUp) {
   EXPECT_EQ(shown.find(wrong), std::string::npos);
 }
 
+TEST_F(OwnAdmin, TheIndexShowsAChangeAtTheAddressThatWasAsked) {
+  ASSERT_TRUE(balancer_.up()) << balancer_.log();
+  const auto here = "localhost:" + std::to_string(balancer_.admin_port());
+  const auto index = Client(balancer_.admin_port()).get("/", here).body;
+  EXPECT_NE(index.find(" http://" + here + "/api/adjust-weight\n"), std::string::npos) << index;
+}
+
 }  // namespace
 }  // namespace steelyard::e2e
