@@ -32,6 +32,7 @@ Json engine_of(const ProcessView& view, const Now& now) {
   return Json{{"pid", view.engine},
               {"generation", view.status.generation},
               {"version", view.version},
+              {"revision", view.revision},
               {"state", view.draining ? "draining" : "serving"},
               {"since", io::rfc3339(view.engine_began)},
               {"uptime_seconds", base::seconds(now.wall - view.engine_began)},

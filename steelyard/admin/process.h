@@ -19,6 +19,7 @@ struct ProcessView {
   bool draining = false;
   unsigned workers = 0;
   std::string version;
+  std::string revision;
 
   struct Config {
     std::string file;

@@ -22,6 +22,7 @@ admin::ProcessView Engine::process() {
                          .draining = draining_,
                          .workers = pool_->workers(),
                          .version = options_.version,
+                         .revision = options_.revision,
                          .config = std::nullopt};
   if (auto* const config = options_.config; config != nullptr) {
     (void)config->look();

@@ -40,6 +40,8 @@ TEST(ProcessJson, TellsAllOfIt) {
                          .engine = 13,
                          .engine_began = kNow.wall - 10s,
                          .leased = true,
+                         .version = "1.2.3",
+                         .revision = "abc1234",
                          .config = ProcessView::Config{.file = "/etc/s.yaml",
                                                        .sha256 = "ab",
                                                        .taken = 1'799'999'000,
@@ -47,6 +49,8 @@ TEST(ProcessJson, TellsAllOfIt) {
   const auto got = json::parse(process_json(view, kNow));
   EXPECT_EQ(got["supervisor"]["uptime_seconds"], 100);
   EXPECT_EQ(got["lease"]["holder"], 13);
+  EXPECT_EQ(got["engine"]["version"], "1.2.3");
+  EXPECT_EQ(got["engine"]["revision"], "abc1234");
   EXPECT_EQ(got["crashes"]["recent"], 2) << "the first is older than the window";
   EXPECT_EQ(got["crashes"]["next_is_held_back"], true);
   EXPECT_EQ(got["crashes"]["last"]["at"], "2027-01-15T07:59:50.000Z");
