@@ -49,6 +49,9 @@ Engine::~Engine() {
 base::Result<void> Engine::start(const DocumentPtr& document) {
   auto io = io::choose_backend(document->proxy.io);
   if (!io) return io.error();
+  if (document->proxy.io == io::Backend::kAuto && io->backend == io::Backend::kEpoll) {
+    log_.event("io_fallback", {{"backend", io::to_text(io->backend)}, {"reason", io->reason}});
+  }
   if (auto done = reserve(*document); !done) return done;
   make_parts(*document, std::move(*io));
   Bound bound;

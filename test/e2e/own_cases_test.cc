@@ -2,9 +2,17 @@
 // outside can make.
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <thread>
 
 #include "test/e2e/own_support.h"
 #include "test/integration/net.h"
@@ -75,6 +83,35 @@ TEST(OwnCases, DRN_08_FewDescriptorsLimitClientsAndNothingElse) {
   EXPECT_TRUE(
       wait_until([&] { return Client(balancer.port()).get("/").status == 200; }, seconds(10)));
   EXPECT_EQ(balancer.metric("steelyard_engine_crashes_total"), 0);
+}
+
+// Of the calling thread and of the processes that it starts, as containers do it.
+void forbid_io_uring() {
+  std::array filter{
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{.len = filter.size(), .filter = filter.data()};
+  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+TEST(OwnCases, WhereIoUringIsForbiddenTheEngineSaysThatItGoesWithout) {
+  std::thread([] {
+    forbid_io_uring();
+    Backend a("a");
+    Balancer balancer(config({{"a", a.port()}}, "", "workers: 2\n"));
+    ASSERT_TRUE(balancer.up()) << balancer.log();
+    EXPECT_EQ(balancer.said(" io_fallback backend=epoll reason="), 1U) << balancer.log();
+    EXPECT_EQ(balancer.metric("steelyard_proxy_io_info{backend=\"epoll\"}"), 1);
+    EXPECT_EQ(Client(balancer.port()).get("/").status, 200);
+  }).join();
+  Backend a("a");
+  Balancer chosen(config({{"a", a.port()}}, "", "workers: 1\nio: epoll\n"));
+  ASSERT_TRUE(chosen.up()) << chosen.log();
+  EXPECT_EQ(chosen.said(" io_fallback "), 0U) << "as configured";
 }
 
 }  // namespace
