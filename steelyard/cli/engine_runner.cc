@@ -7,6 +7,7 @@
 
 #include "steelyard/cli/engine_setup.h"
 #include "steelyard/cli/no_supervisor.h"
+#include "steelyard/cli/pool.h"
 #include "steelyard/cli/source.h"
 #include "steelyard/cli/version.h"
 #include "steelyard/io/clock.h"
@@ -125,7 +126,7 @@ Source EngineRunner::first_source() {
 
 base::Result<void> EngineRunner::start(const std::shared_ptr<const config::Document>& document) {
   document_ = with_flags(document, flags_, admin_);
-  check_descriptors(io::raise_descriptor_limit());
+  if (auto enough = check_descriptors(io::raise_descriptor_limit()); !enough) return enough;
   if (!document_->pid_file.empty()) {
     if (auto claimed = provider_.claim_pid_file(document_->pid_file); !claimed) {
       auto error = claimed.error();
@@ -341,14 +342,21 @@ void EngineRunner::judge_file() {
 
 // Each client may take two descriptors: its own and one to a node. On an ordinary machine they are
 // fewer than the default wants and enough all the same, so that is told only to who set a number.
-void EngineRunner::check_descriptors(unsigned long limit) {
+base::Result<void> EngineRunner::check_descriptors(unsigned long limit) {
   constexpr std::uint32_t kPlenty = 4096;
   const auto& proxy = document_->proxy;
-  const auto workers = proxy.workers != 0 ? proxy.workers : io::usable_processors();
+  const auto workers = workers_of(*document_);
+  if (const auto least = least_descriptors(*document_, workers); limit < least) {
+    return base::Error{
+        base::Code::kLimit, base::Origin::kOperator, false,
+        fmt::format("not started: {} open files are allowed, at least {} are needed for {} "
+                    "listeners with {} workers; raise the limit (ulimit -n, LimitNOFILE)",
+                    limit, least, document_->listeners.size(), workers)};
+  }
   const auto clients = clients_for(limit, workers);
   const auto wanted = proxy.clients.max_connections;
   const bool set = wanted != proxy::ClientOptions{}.max_connections;
-  if (clients >= wanted || (!set && clients >= kPlenty)) return;
+  if (clients >= wanted || (!set && clients >= kPlenty)) return {};
   log_.event("few_descriptors",
              {{"limit", fmt::format("{}", limit)},
               {"wanted", fmt::format("{}", 2UL * wanted)},
@@ -356,6 +364,7 @@ void EngineRunner::check_descriptors(unsigned long limit) {
               {"text",
                "so many clients are let in; for more raise the limit of open files, or lower "
                "clients.max_connections"}});
+  return {};
 }
 
 void EngineRunner::tell_fixed(const config::Document& document) {

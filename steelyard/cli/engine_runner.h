@@ -54,7 +54,7 @@ class EngineRunner {
   void refuse(const Source& source);
   void judge_file();
   void stop(base::Duration limit);
-  void check_descriptors(unsigned long limit);
+  [[nodiscard]] base::Result<void> check_descriptors(unsigned long limit);
   void tell_fixed(const config::Document& document);
 
   RunFlags flags_;

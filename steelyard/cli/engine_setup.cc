@@ -19,6 +19,18 @@ std::uint32_t clients_for(unsigned long descriptors, std::uint32_t workers) {
   return static_cast<std::uint32_t>(std::clamp<unsigned long>(room / 2, 1, 10'000'000));
 }
 
+std::uint32_t least_descriptors(const config::Document& document, std::uint32_t workers) {
+  // stdin, stdout, stderr; signals; two of the loop and its reserve; two ends of the supervisor's
+  // channel; memory: state and its lock, heartbeat, configuration.
+  constexpr std::uint32_t kEngine = 13;
+  constexpr std::uint32_t kOther = 2;   // a caller of the admin API, a check of a node
+  constexpr std::uint32_t kWorker = 3;  // as the engine's loop
+  constexpr std::uint32_t kClient = 2;  // with its node
+  const auto sockets = workers * static_cast<std::uint32_t>(document.listeners.size()) + 1;
+  return kEngine + kOther + workers * (kWorker + kClient) + 2 * sockets +  // kept, and in use
+         (document.proxy.log.file.empty() ? 0 : 1);
+}
+
 http::Http1Limits limits_of(const config::Document& document) {
   http::Http1Limits limits;
   limits.max_head = static_cast<std::size_t>(document.proxy.clients.max_head.count);

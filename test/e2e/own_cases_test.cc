@@ -85,6 +85,42 @@ TEST(OwnCases, DRN_08_FewDescriptorsLimitClientsAndNothingElse) {
   EXPECT_EQ(balancer.metric("steelyard_engine_crashes_total"), 0);
 }
 
+TEST(OwnCases, DRN_08_TooFewDescriptorsToServeAreRefusedAtTheStart) {
+  const TempDir dir;
+  const std::string script = dir / "limited";
+  std::ofstream(script) << "#!/bin/sh\nulimit -n $LIMIT\nexec '" << test::binary() << "' \"$@\"\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  Backend a("a");
+  struct Row {
+    std::string name, top;
+    int least;
+  };
+  const std::vector<Row> rows{
+      {"one worker", "workers: 1\n", 24},
+      {"two workers", "workers: 2\n", 31},
+      {"io_uring or not", "workers: 1\nio: epoll\n", 24},
+      {"a log", "workers: 1\nlog: { file: " + (dir / "access.log") + " }\n", 25},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    const std::string text = config({{"a", a.port()}}, "", row.top);
+    ::setenv("LIMIT", std::to_string(row.least).c_str(), 1);
+    Balancer balancer(text, {}, script);
+    ASSERT_TRUE(balancer.up()) << balancer.log();
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(Client(balancer.port()).get("/").status, 200) << i;
+    EXPECT_EQ(balancer.metric("steelyard_engine_crashes_total"), 0);
+    write_text(dir / "s.yaml", text);
+    ::setenv("LIMIT", std::to_string(row.least - 1).c_str(), 1);
+    EXPECT_EQ(run({script, "run", dir / "s.yaml"}, dir / "out"), 1);
+    const auto said = read_text(dir / "out");
+    EXPECT_NE(said.find("at least " + std::to_string(row.least) + " are needed"), said.npos)
+        << said;
+    EXPECT_NE(said.find("raise the limit (ulimit -n"), said.npos);
+    std::filesystem::remove(std::string(dir / "out"));
+  }
+  ::unsetenv("LIMIT");
+}
+
 // Of the calling thread and of the processes that it starts, as containers do it.
 void forbid_io_uring() {
   std::array filter{
