@@ -87,6 +87,8 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
     std::uint64_t failures = 0;
   };
   [[nodiscard]] Totals totals() const;
+  // What clients lost because the time for draining was over; final once `stopped`.
+  [[nodiscard]] const io::Holding& cut() const noexcept { return pool_->cut(); }
 
   [[nodiscard]] const control::Brain& brain() const noexcept { return *brain_; }
   // Where clients connect, with the ports that the kernel chose; in the order of the Document.

@@ -89,11 +89,7 @@ int EngineRunner::run() {
     reactor_.run_turn(reactor_.now() + (unsettled_ ? base::Duration(kLeaseLook) : kLongestWait));
     after_turn();
   }
-  // Nobody can ask for these any more: the admin API is closed, or another engine's.
-  const auto totals = engine_.totals();
-  log_.event("served", {{"requests", fmt::format("{}", totals.requests)},
-                        {"successes", fmt::format("{}", totals.successes)},
-                        {"failures", fmt::format("{}", totals.failures)}});
+  tell_end();
   return kOk;
 }
 
@@ -371,6 +367,20 @@ void EngineRunner::tell_fixed(const config::Document& document) {
   for (const auto& key : config::fixed_changes(*document_, document)) {
     log_.event("reload_partly", {{"key", key}, {"text", "is taken at the next start only"}});
   }
+}
+
+// Nobody can ask for these any more: the admin API is closed, or another engine's.
+void EngineRunner::tell_end() {
+  if (const auto& cut = engine_.cut(); cut != io::Holding{}) {
+    log_.event("drain_cut", {{"connections", fmt::format("{}", cut.connections)},
+                             {"requests", fmt::format("{}", cut.exchanges - cut.tunnels)},
+                             {"tunnels", fmt::format("{}", cut.tunnels)},
+                             {"text", "were open when the time for draining was over"}});
+  }
+  const auto totals = engine_.totals();
+  log_.event("served", {{"requests", fmt::format("{}", totals.requests)},
+                        {"successes", fmt::format("{}", totals.successes)},
+                        {"failures", fmt::format("{}", totals.failures)}});
 }
 
 void EngineRunner::stop(base::Duration limit) {

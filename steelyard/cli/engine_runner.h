@@ -56,6 +56,7 @@ class EngineRunner {
   void stop(base::Duration limit);
   [[nodiscard]] base::Result<void> check_descriptors(unsigned long limit);
   void tell_fixed(const config::Document& document);
+  void tell_end();
 
   RunFlags flags_;
   io::Reactor& reactor_;

@@ -159,7 +159,11 @@ void WorkerPool::on_stillborn(Seat& seat, base::Error error) {
 }
 
 void WorkerPool::on_finished(Seat& seat) {
-  requests_ += requests_of(seat.worker->metrics());
+  const auto& metrics = seat.worker->metrics();
+  requests_ += requests_of(metrics);
+  cut_.connections += metrics.cut_connections.read();
+  cut_.exchanges += metrics.cut_exchanges.read();
+  cut_.tunnels += metrics.cut_tunnels.read();
   seat.to_worker([at = &seat] { at->let_go = true; });
   seat.reactor = nullptr;
   seat.thread.reset();

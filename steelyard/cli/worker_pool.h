@@ -17,6 +17,7 @@
 #include "steelyard/base/result.h"
 #include "steelyard/io/backend.h"
 #include "steelyard/io/fd.h"
+#include "steelyard/io/process_status.h"
 #include "steelyard/io/reactor.h"
 #include "steelyard/io/shared_memory.h"
 #include "steelyard/model/slots.h"
@@ -78,6 +79,8 @@ class WorkerPool {
   [[nodiscard]] std::vector<const proxy::WorkerMetrics*> metrics() const;
   // Requests of all workers, of those that have ended too.
   [[nodiscard]] std::uint64_t requests() const;
+  // What workers that have ended still had when the time for draining was over.
+  [[nodiscard]] const io::Holding& cut() const noexcept { return cut_; }
 
  private:
   struct Seat;
@@ -96,6 +99,7 @@ class WorkerPool {
   std::optional<base::Error> stillborn_;  // why a worker has no reactor
   std::uint32_t alive_ = 0;
   std::uint64_t requests_ = 0;  // of workers that have ended
+  io::Holding cut_;
   bool ending_ = false;
 };
 

@@ -31,11 +31,19 @@ void Core::go_on_draining(TimePoint now) noexcept {
     for (auto& listening : listenings_) listening->give_up();
     // First they are told, and a little later they are closed.
     const bool told = std::exchange(told_, true);
+    if (!told) {
+      metrics.cut_exchanges.add(live_exchanges);
+      metrics.cut_tunnels.add(metrics.tunnels_open.read());
+    }
     limit_ = now + kLastWords;
     for (ClientConnection* client = clients.first(); client != nullptr;) {
       ClientConnection& one = *client;
       client = client->all.after;
       if (told) one.kill();
+      // An idle one loses nothing.
+      if (!told && (one.exchanges() != nullptr || !one.codec().idle())) {
+        metrics.cut_connections.add(1);
+      }
       while (Exchange* const exchange = one.exchanges()) exchange->expire();
     }
     return;

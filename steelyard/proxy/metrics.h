@@ -53,6 +53,9 @@ struct alignas(base::kCacheLine) WorkerMetrics {
   Count pool_retired;                   // … because they had been idle long enough
   Count pool_died;                      // … by the node, idle or as a request was on its way
   Count pool_distrusted;                // … because the node had been silent
+  Count cut_connections;                // not idle when the time for draining was over
+  Count cut_exchanges;                  // … in progress
+  Count cut_tunnels;                    // of which were tunnels
   Count received;                       // bytes from clients
   Count sent;                           // bytes to clients
   base::Cell<std::uint64_t> exchanges;  // in progress now

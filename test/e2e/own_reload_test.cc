@@ -216,6 +216,30 @@ TEST_F(OwnReload, ASecondTermStopsAtOnce) {
   balancer.process().signal(SIGTERM);
   EXPECT_EQ(balancer.process().wait(seconds(5)), 0);
   EXPECT_LT(steady_clock::now() - again, seconds(1));
+  EXPECT_EQ(balancer.said(" drain_cut connections=1 requests=1 tunnels=0 "), 1U) << balancer.log();
+}
+
+TEST_F(OwnReload, AStopSaysWhatItCutShort) {
+  NodeProcess slow("slow", {"--service", "1ms"});
+  ASSERT_EQ(slow.control(R"({"hang": true})").status, 200);
+  for (const std::size_t cut : {3U, 0U}) {
+    Balancer balancer(
+        two_listeners(0, {{"slow", slow.port(), 1}}, "drain: { idle: 50ms, limit: 200ms }\n"));
+    ASSERT_TRUE(balancer.up()) << balancer.log();
+    std::vector<Socket> clients;
+    for (std::size_t i = 0; i < cut + 1; ++i) {
+      clients.push_back(Socket::connect(balancer.port()));
+      if (i == cut) break;  // this one loses nothing
+      ASSERT_TRUE(clients.back().send("GET /slow HTTP/1.1\r\nHost: q\r\n\r\n"));
+    }
+    ASSERT_TRUE(
+        wait_until([&] { return balancer.metric("steelyard_http_exchanges") == cut; }, seconds(5)));
+    balancer.process().signal(SIGTERM);
+    EXPECT_EQ(balancer.process().wait(seconds(5)), 0);
+    EXPECT_EQ(balancer.said(" drain_cut connections=3 requests=3 tunnels=0 "), cut > 0 ? 1U : 0U)
+        << balancer.log();
+    EXPECT_EQ(balancer.said(" drain_cut "), cut > 0 ? 1U : 0U);
+  }
 }
 
 TEST_F(OwnReload, TheHabitsOfNginxWorkThroughThePidFile) {
