@@ -77,6 +77,7 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   // New connections are taken for `accept` more; the other times begin then.
   void stop(base::Duration idle, base::Duration limit, base::Duration accept = {});
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+  [[nodiscard]] std::uint32_t workers() const noexcept { return pool_->workers(); }
   // What clients have open here, for the supervisor.
   [[nodiscard]] io::Holding holding() const;
 

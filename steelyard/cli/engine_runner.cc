@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "steelyard/cli/engine_setup.h"
+#include "steelyard/cli/kept_settings.h"
 #include "steelyard/cli/no_supervisor.h"
 #include "steelyard/cli/pool.h"
 #include "steelyard/cli/source.h"
@@ -121,7 +122,7 @@ Source EngineRunner::first_source() {
 }
 
 base::Result<void> EngineRunner::start(const std::shared_ptr<const config::Document>& document) {
-  document_ = with_flags(document, flags_, admin_);
+  document_ = started_ = with_flags(document, flags_, admin_);
   if (auto enough = check_descriptors(io::raise_descriptor_limit()); !enough) return enough;
   if (!document_->pid_file.empty()) {
     if (auto claimed = provider_.claim_pid_file(document_->pid_file); !claimed) {
@@ -364,8 +365,9 @@ base::Result<void> EngineRunner::check_descriptors(unsigned long limit) {
 }
 
 void EngineRunner::tell_fixed(const config::Document& document) {
-  for (const auto& key : config::fixed_changes(*document_, document)) {
-    log_.event("reload_partly", {{"key", key}, {"text", "is taken at the next start only"}});
+  const bool upgrades = remote_ != nullptr && !lost_;
+  for (const auto& kept : kept_settings({*started_, engine_.workers(), upgrades}, document)) {
+    log_.event("reload_partly", {{"key", kept.key}, {"text", kept.text}});
   }
 }
 

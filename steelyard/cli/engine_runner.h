@@ -66,6 +66,7 @@ class EngineRunner {
   RunningConfig config_;
   Engine engine_;
   std::shared_ptr<const config::Document> document_;
+  std::shared_ptr<const config::Document> started_;  // the first
   base::Address admin_;
   base::TimePoint next_holding_{};
   base::TimePoint next_reload_{};

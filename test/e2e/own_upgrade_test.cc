@@ -254,9 +254,17 @@ TEST_F(OwnUpgrade, T31_TheWorkersStayAsManyUntilARestart) {
   ASSERT_TRUE(balancer.up()) << balancer.log();
   ASSERT_TRUE(balancer.reload(conf(1, "workers: 3\ndrain: { idle: 100ms }\n")));
   EXPECT_EQ(balancer.said(" reload_partly key=workers "), 1U);
+  ASSERT_TRUE(balancer.reload());
+  EXPECT_EQ(balancer.said(" reload_partly key=workers "), 2U) << "it is still so";
+  ASSERT_TRUE(balancer.reload(conf(1, "workers: 1\ndrain: { idle: 100ms }\n")));
+  EXPECT_EQ(balancer.said(" reload_partly "), 2U) << "that is what runs";
+  ASSERT_TRUE(balancer.reload(conf(1, "workers: 3\ndrain: { idle: 100ms }\n")));
   upgrade(balancer, 1);
   EXPECT_EQ(balancer.metric("steelyard_workers"), 1);
   EXPECT_EQ(balancer.said(" workers_kept "), 1U);
+  ASSERT_TRUE(balancer.reload());
+  EXPECT_EQ(balancer.said(" reload_partly key=workers text=\"stays as it was until a restart\""),
+            4U);
 }
 
 }  // namespace
