@@ -101,6 +101,8 @@ void Brain::State::collect() {
     slots.release(node.ref);
     return true;
   });
+  // A reload may exchange thousands of nodes, at 1.8 KiB each, and the next one none.
+  if (leaving.empty()) leaving.shrink_to_fit();
 }
 
 const History& Brain::history() const noexcept { return state_->history; }
