@@ -62,6 +62,10 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
   base::Result<void> reload(const Plan& plan);
   // No listener is on its way out: an address that a reload took away may come back only then.
   [[nodiscard]] bool settled() const noexcept { return stopping_.empty(); }
+  // What reloads replaced is in part still in use.
+  [[nodiscard]] bool keeps_old() const noexcept {
+    return publisher_->configs() > 1 || brain_->leaving() > 0;
+  }
   // Notes a reload that never got as far as a Document.
   void reload_failed();
   // Notes that the file could not be taken when this engine began without it.

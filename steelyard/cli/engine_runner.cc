@@ -13,6 +13,7 @@
 #include "steelyard/cli/version.h"
 #include "steelyard/io/clock.h"
 #include "steelyard/io/crypto.h"
+#include "steelyard/io/memory.h"
 #include "steelyard/io/process.h"
 #include "steelyard/io/signal.h"
 
@@ -36,6 +37,11 @@ std::shared_ptr<const config::Document> with_flags(
   return changed;
 }
 
+Aside::Outcome give_back() {
+  io::give_back_memory();
+  return [] {};
+}
+
 }  // namespace
 
 EngineRunner::EngineRunner(const RunFlags& flags, io::Reactor& reactor, io::Provider& provider,
@@ -53,6 +59,7 @@ EngineRunner::EngineRunner(const RunFlags& flags, io::Reactor& reactor, io::Prov
       aside_(reactor) {}
 
 int EngineRunner::run() {
+  io::limit_kept_memory();
   const Source source = first_source();
   if (!source.report.empty()) fmt::print(stderr, "{}", source.report);
   if (source.document == nullptr) {
@@ -135,6 +142,7 @@ base::Result<void> EngineRunner::start(const std::shared_ptr<const config::Docum
   for (const auto& address : engine_.listeners()) {
     log_.event("listening", {{"address", address.to_text()}});
   }
+  memory_.read(reactor_.now());
   log_.event("admin", {{"url", fmt::format("http://{}/", engine_.admin_address().to_text())}});
   return {};
 }
@@ -152,6 +160,9 @@ void EngineRunner::after_turn() {
     reload_wanted_ = false;
     next_reload_ = now + kReloadGap;
     begin_reload();
+  } else if (memory_.due(now)) {
+    memory_.given(now, engine_.keeps_old());
+    (void)aside_.run(give_back);  // no room for a thread: the next reload's will do
   } else {
     judge_file();
   }
@@ -292,6 +303,7 @@ void EngineRunner::begin_reload() {
 
 void EngineRunner::finish_reload(const Loaded& loaded) {
   const Source& source = loaded.source;
+  memory_.read(reactor_.now());
   if (!may_reload()) {
     reload_wanted_ = true;  // for when this engine goes on after all
     return;
@@ -333,7 +345,10 @@ void EngineRunner::judge_file() {
   if (text == nullptr) return;
   (void)aside_.run([this, name = config_.file(), text = *text] {
     auto verdict = RunningConfig::judge(name, text);
-    return [this, verdict = std::move(verdict)] { config_.judged(verdict); };
+    return [this, verdict = std::move(verdict)] {
+      config_.judged(verdict);
+      memory_.read(reactor_.now());
+    };
   });  // no room for a thread: it stays as it was said, until the next turn
 }
 

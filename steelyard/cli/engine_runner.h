@@ -6,8 +6,9 @@
 //
 // Reloads join: at most one in 100 ms, the last file wins. Reading, checking and planning a
 // configuration is done aside, so its size does not stop the loop; what is asked for meanwhile is
-// done after it. An engine in the place of one that
-// crashed runs what that one had taken, whatever became of the file since. Control thread.
+// done after it, and memory that was freed is given back aside too (give_back.h). An engine in the
+// place of one that crashed runs what that one had taken, whatever became of the file since.
+// Control thread.
 #pragma once
 
 #include <memory>
@@ -16,6 +17,7 @@
 #include "steelyard/cli/aside.h"
 #include "steelyard/cli/command.h"
 #include "steelyard/cli/engine.h"
+#include "steelyard/cli/give_back.h"
 #include "steelyard/cli/log.h"
 #include "steelyard/cli/running_config.h"
 #include "steelyard/io/provider.h"
@@ -70,6 +72,7 @@ class EngineRunner {
   base::Address admin_;
   base::TimePoint next_holding_{};
   base::TimePoint next_reload_{};
+  GiveBack memory_;
   bool began_with_kept_ = false;
   bool stopping_ = false;
   base::TimePoint asked_to_stop_{};  // by a signal
