@@ -22,6 +22,9 @@ UringBuffers::UringBuffers(unsigned count, std::size_t size, SlabPool& slabs)
                               PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   memory_ = static_cast<std::byte*>(memory);
+  // What clients send is nobody's to find in a core file; and the mapping stays one of its own,
+  // whose share of the memory smaps tells.
+  ::madvise(memory, count * (size + sizeof(io_uring_buf)), MADV_DONTDUMP);
   ring_ = reinterpret_cast<io_uring_buf*>(memory_ + count * size);
   aside_.reserve(count);
   for (auto id = static_cast<std::uint16_t>(count); id-- > 0;) {

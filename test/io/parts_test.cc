@@ -1,4 +1,6 @@
 // The reactor's parts: slabs, receive blocks, the write queue, the timer heap, slots, handles.
+#include <cstdlib>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 #include <string>
@@ -11,6 +13,7 @@
 #include "steelyard/io/slab.h"
 #include "steelyard/io/slot_table.h"
 #include "steelyard/io/timer_heap.h"
+#include "steelyard/io/uring_buffers.h"
 
 #include "test/io/allocations.h"
 
@@ -175,6 +178,24 @@ TEST(HandlePool, AFreedHandleIsPoisoned) {
   HandlePool::give(at);
 #endif
   EXPECT_EQ(pool.in_use(), 0U);
+}
+
+// KiB that this process keeps out of core files.
+long undumped_kib() {
+  std::ifstream maps("/proc/self/smaps");
+  long size = 0, sum = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.starts_with("Size:")) size = std::atol(line.c_str() + 5);
+    if (line.starts_with("VmFlags:") && line.find(" dd") != line.npos) sum += size;
+  }
+  return sum;
+}
+
+TEST(UringBuffers, StayOutOfCoreFiles) {
+  SlabPool slabs;
+  const long before = undumped_kib();
+  const UringBuffers buffers(128, 32'768, slabs);
+  EXPECT_EQ(undumped_kib() - before, 4096 + 4) << "the buffers and the ring";
 }
 
 }  // namespace

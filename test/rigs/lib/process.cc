@@ -123,16 +123,33 @@ std::vector<pid_t> tree_of(pid_t root) {
   return out;
 }
 
+namespace {
+
+void add_memory(const std::string& folder, Usage& out) {
+  std::istringstream maps(read_text(folder + "/smaps"));
+  std::int64_t size = 0, dirty = 0;
+  bool anonymous = false;
+  for (std::string line; std::getline(maps, line);) {
+    const auto value = std::atoll(line.c_str() + std::min(line.find(':') + 1, line.size()));
+    if (line.starts_with("Size:")) size = value;
+    if (line.starts_with("Rss:")) out.rss_kib += value;
+    if (line.starts_with("Private_Dirty:")) out.private_kib += dirty = value;
+    if (line.starts_with("VmFlags:") && anonymous && line.find(" dd") != line.npos) {
+      out.buffers_kib += dirty;
+      out.buffers_most_kib += size;
+    }
+    // "from-to rights offset device inode  path"
+    if (line.find('-') < line.find(' ')) anonymous = line.find_first_of("/[") == line.npos;
+  }
+}
+
+}  // namespace
+
 Usage usage_of(pid_t root) {
   Usage out;
   for (const pid_t pid : tree_of(root)) {
     const auto folder = "/proc/" + std::to_string(pid);
-    std::istringstream rollup(read_text(folder + "/smaps_rollup"));
-    for (std::string line; std::getline(rollup, line);) {
-      const auto value = std::atoll(line.c_str() + std::min(line.find(':') + 1, line.size()));
-      if (line.starts_with("Rss:")) out.rss_kib += value;
-      if (line.starts_with("Private_Dirty:")) out.private_kib += value;
-    }
+    add_memory(folder, out);
     out.files += numbers_in(folder + "/fd").size();
     for (const pid_t task : numbers_in(folder + "/task")) {
       const auto text = read_text(folder + "/task/" + std::to_string(task) + "/schedstat");

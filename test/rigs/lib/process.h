@@ -48,6 +48,11 @@ struct Usage {
   // What it wrote itself. Clean pages of files count as private whenever nobody else has them
   // mapped just now, which says nothing of it.
   std::int64_t private_kib = 0;
+  // Of that, in mappings of its own that it keeps out of core files: the buffers that the kernel
+  // receives into (io_uring). They never move or grow; how much of them is touched follows the
+  // load.
+  std::int64_t buffers_kib = 0;
+  std::int64_t buffers_most_kib = 0;  // as large as they are mapped
   std::size_t files = 0;
   double cpu_s = 0;
 };
