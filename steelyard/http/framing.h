@@ -1,4 +1,4 @@
-// What a scanned head means: target, Host, framing, connection options. RFC 9112 sections 3, 6, 7;
+// What a scanned head means: version, Host, framing, connection options. RFC 9112 sections 3, 6, 7;
 // RFC 9110 7.6.1.
 //
 // Each fills a Head whose fields were scanned, marks the fields that must not be forwarded, and
@@ -33,8 +33,5 @@ struct Asked {  // what an answer answers
 // Takes out what must not stand in trailers (RFC 9110 6.5.1); gives how many are left, in front and
 // in order.
 [[nodiscard]] std::size_t keep_good_trailers(std::span<Field> fields) noexcept;
-
-[[nodiscard]] bool valid_authority(
-    std::string_view text) noexcept;  // host[:port]; no userinfo, no list
 
 }  // namespace steelyard::http

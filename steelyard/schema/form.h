@@ -1,7 +1,7 @@
 // Form: how a text must be spelled that ends up in bytes which others parse: request targets, Host,
 // names of fields and cookies, names of files.
 //
-// The rules of HTTP are those that the proxy holds clients to (http/framing.h, http/chars.h); a
+// The rules of HTTP are those that the proxy holds clients to (http/target.h, http/chars.h); a
 // test of http compares the two byte by byte. The empty text has every form: whether it may stand
 // is another limit of the field. Pure; for loading only.
 #pragma once

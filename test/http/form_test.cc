@@ -8,7 +8,7 @@
 
 #include "steelyard/base/rng.h"
 #include "steelyard/http/chars.h"
-#include "steelyard/http/framing.h"
+#include "steelyard/http/target.h"
 
 namespace steelyard::http {
 namespace {

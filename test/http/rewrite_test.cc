@@ -4,6 +4,7 @@
 
 #include "steelyard/http/framing.h"
 #include "steelyard/http/scan.h"
+#include "steelyard/http/target.h"
 
 namespace steelyard::http {
 namespace {

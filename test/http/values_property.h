@@ -9,9 +9,9 @@
 
 #include "steelyard/http/chars.h"
 #include "steelyard/http/date.h"
-#include "steelyard/http/framing.h"
 #include "steelyard/http/lookup.h"
 #include "steelyard/http/secrets.h"
+#include "steelyard/http/target.h"
 #include "steelyard/http/trace.h"
 
 #include "test/http/recorder.h"
