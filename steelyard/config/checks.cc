@@ -9,6 +9,7 @@
 #include "steelyard/config/contradictions.h"
 #include "steelyard/request/conditions.h"
 #include "steelyard/request/covered.h"
+#include "steelyard/request/key.h"
 #include "steelyard/weigh/registry.h"
 
 namespace steelyard::config {
@@ -133,6 +134,25 @@ void check_nodes(const Context& in, const std::string& path, const UpstreamOptio
     in.warn(path, "all nodes have weight 0: every request is answered with 503");
 }
 
+// A picker that goes by a key needs one, and no other has a use for it.
+void check_key(const Context& in, const std::string& path, const UpstreamOptions& upstream) {
+  const auto& key = upstream.rules.key;
+  if (const auto source = request::KeySource::parse(key); !source) {
+    return in.error(path + ".key", "is " + quoted(key) + ", " + source.error().text);
+  }
+  const auto* kind = pick::find(upstream.pick.name);
+  if (kind == nullptr || !in.clean(path + ".pick") || !in.clean(path + ".key")) return;
+  const bool random = key == "random";
+  if (kind->keyed && random) {
+    in.error(path + ".pick", "is " + quoted(upstream.pick.name) +
+                                 ", which goes by a key: say which, as `key: client` or `key: "
+                                 "header:NAME` beside it");
+  } else if (!kind->keyed && !random) {
+    in.warn(path + ".key",
+            "has no effect: " + quoted(upstream.pick.name) + " does not go by a key");
+  }
+}
+
 // Keys that have no meaning beside others: said, since they would be ignored in silence.
 void check_weigh(const Context& in, const std::string& path, const UpstreamOptions& upstream) {
   const auto& controller = upstream.weigh.controller.name;
@@ -165,6 +185,7 @@ void check_upstreams(const Context& in, const std::set<std::string>& used) {
   for (const auto& [name, upstream] : in.document.upstreams) {
     const auto path = schema::join_path("upstreams", name);
     check_nodes(in, path + ".nodes", upstream);
+    check_key(in, path, upstream);
     check_weigh(in, path, upstream);
     check_sense(in, path, upstream);
     const bool applied = upstream.apply.nginx.has_value();

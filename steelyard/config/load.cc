@@ -105,7 +105,7 @@ control::Setup brain_setup(const Document& document) {
                              .health = upstream.health,
                              .sense = upstream.sense,
                              .weigh = upstream.weigh,
-                             .picker = pick::find(upstream.pick.name),
+                             .picker = {pick::find(upstream.pick.name), upstream.pick},
                              .reloads = upstream.apply.nginx.has_value()});
   }
   return out;

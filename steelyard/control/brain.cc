@@ -109,10 +109,10 @@ const History& Brain::history() const noexcept { return state_->history; }
 const std::shared_ptr<const model::Table>& Brain::table() const noexcept { return state_->table; }
 std::size_t Brain::leaving() const noexcept { return state_->leaving.size(); }
 
-std::vector<const pick::Kind*> Brain::pickers() const {
-  std::vector<const pick::Kind*> kinds;
-  for (const auto& upstream : state_->upstreams) kinds.push_back(upstream->setup.picker);
-  return kinds;
+std::vector<pick::Chosen> Brain::pickers() const {
+  std::vector<pick::Chosen> out;
+  for (const auto& upstream : state_->upstreams) out.push_back(upstream->setup.picker);
+  return out;
 }
 
 model::NodeRef Brain::find(std::string_view upstream, std::string_view node) const noexcept {

@@ -49,7 +49,7 @@ struct UpstreamSetup {
   health::Options health;
   sense::Options sense;
   weigh::Options weigh;
-  const pick::Kind* picker = nullptr;  // null: the default
+  pick::Chosen picker;   // no kind: the default
   bool reloads = false;  // applying a weight means a reload (apply.nginx is configured)
 };
 
@@ -109,7 +109,7 @@ class Brain {
   // The Table of the last tick; null before the first.
   [[nodiscard]] const std::shared_ptr<const model::Table>& table() const noexcept;
   // The pickers of the current Table's upstreams, in its order: for pick::Table::make.
-  [[nodiscard]] std::vector<const pick::Kind*> pickers() const;
+  [[nodiscard]] std::vector<pick::Chosen> pickers() const;
   [[nodiscard]] model::NodeRef find(std::string_view upstream,
                                     std::string_view node) const noexcept;
   // Slots of nodes that left and that workers may still touch.

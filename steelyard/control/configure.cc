@@ -189,7 +189,7 @@ base::Result<void> Brain::configure(Setup setup, base::TimePoint now) {
 
   std::vector<std::unique_ptr<Upstream>> next;
   for (UpstreamSetup& upstream : setup.upstreams) {
-    if (upstream.picker == nullptr) upstream.picker = pick::find(pick::kDefaultPicker);
+    if (upstream.picker.kind == nullptr) upstream.picker = pick::find(pick::kDefaultPicker);
     Upstream* old = s.find(upstream.spec.name);
     next.push_back(renew(std::move(upstream), old));
     s.settle(*next.back(), old, claimed, now);

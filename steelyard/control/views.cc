@@ -74,7 +74,7 @@ std::vector<UpstreamView> Brain::views(base::TimePoint now) const {
   for (const auto& upstream : state_->upstreams) {
     UpstreamView& view = views.emplace_back();
     view.name = upstream->name();
-    view.picker = upstream->setup.picker->name;
+    view.picker = upstream->setup.picker.kind->name;
     view.controller = upstream->weigher.controller();
     view.controller_why = upstream->weigher.controller_why();
     view.panic = upstream->panic;

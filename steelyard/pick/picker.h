@@ -18,7 +18,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
+#include "steelyard/base/hash.h"
 #include "steelyard/base/rng.h"
 #include "steelyard/model/slots.h"
 #include "steelyard/model/table.h"
@@ -30,7 +32,9 @@ using Index = std::uint32_t;
 struct Input {
   const model::Slots& slots;
   std::span<const model::NodeRef> tried;  // nodes this exchange has used already
-  std::uint64_t key = 0;  // hash of the request's key, for the pickers that want one
+  // Picker::number of the request's key, for the kinds that are keyed; nothing: it has none, and
+  // they pick by weight as if it had any.
+  std::optional<std::uint64_t> key;
 };
 
 class Cursor {
@@ -45,6 +49,10 @@ class Picker {
   virtual void adopt(Cursor& cursor) const = 0;  // may allocate; not on the request path
   [[nodiscard]] virtual std::optional<Index> pick(const Input& in, Cursor& cursor,
                                                   base::Rng& rng) const noexcept = 0;
+  // Where a key stands for this picker: a hash. Pure; O(length).
+  [[nodiscard]] virtual std::uint64_t number(std::string_view key) const noexcept {
+    return base::xxh3(key);
+  }
   // The part of the picks that this node gets while all are idle and can be taken. Nothing: weight
   // / sum of weights, or 1/n for a Kind that is not weighted. Not for the request path.
   [[nodiscard]] virtual std::optional<double> share(Index /*node*/) const noexcept {

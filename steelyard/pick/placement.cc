@@ -119,12 +119,18 @@ std::uint32_t haproxy_mix(std::uint32_t number) noexcept {
 Ring haproxy_ring(const std::vector<PlacedNode>& nodes) {
   std::vector<Ring::Point> points;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    const std::uint32_t key = (i + 1) * kHaproxyIds;
+    const std::uint32_t key = (nodes[i].id != 0 ? nodes[i].id : i + 1) * kHaproxyIds;
     for (std::uint32_t k = 0; k < kHaproxyPoints * whole(nodes[i].weight); ++k) {
       points.push_back({high(haproxy_mix(key + k)), i});
     }
   }
   return Ring(points);
+}
+
+std::uint64_t haproxy_number(std::string_view key) noexcept {
+  std::uint32_t hash = 0;
+  for (const char c : key) hash = static_cast<unsigned char>(c) + (hash << 6) + (hash << 16) - hash;
+  return high(haproxy_mix(hash));
 }
 
 std::size_t haproxy_nearest(const Ring& ring, std::uint64_t number) noexcept {

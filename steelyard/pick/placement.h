@@ -9,7 +9,8 @@
 //   envoy          ring_hash: XXH64 of "address_i"; at least `least` points in all, in proportion.
 //                  Key: XXH64.
 //   haproxy        `hash-type consistent`: 16 points a unit of weight, Jenkins' mix of id × 4096 +
-//                  i, ids from 1 in order of the list. A key meets the nearer of its neighbours.
+//                  i, ids from 1 in order of the list. Key: sdbm and the same mix, as without
+//                  a hash function named. It meets the nearer of its neighbours.
 // Numbers of 32 bits stand in the high half (ring.h). The owners are places in `nodes`. Weights are
 // whole for nginx and haproxy, as theirs are: others are rounded, to at least 1. Sources: their
 // code; values in the tests. Cost: O(points log points). Pure.
@@ -27,6 +28,7 @@ namespace steelyard::pick {
 struct PlacedNode {
   std::string address;  // "10.0.0.1:443", "[::1]:443"
   double weight = 1;
+  std::uint32_t id = 0;  // haproxy's: the place in its list, from 1; 0: that in the one given
 };
 
 [[nodiscard]] Ring nginx_ring(const std::vector<PlacedNode>& nodes);
@@ -45,6 +47,7 @@ struct EnvoyBounds {
 [[nodiscard]] std::uint64_t envoy_number(std::string_view key) noexcept;
 
 [[nodiscard]] Ring haproxy_ring(const std::vector<PlacedNode>& nodes);
+[[nodiscard]] std::uint64_t haproxy_number(std::string_view key) noexcept;
 [[nodiscard]] std::uint32_t haproxy_mix(std::uint32_t number) noexcept;
 // Of the points before and behind the number the nearer, that before when both are as near.
 [[nodiscard]] std::size_t haproxy_nearest(const Ring& ring, std::uint64_t number) noexcept;

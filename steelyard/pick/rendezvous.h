@@ -6,11 +6,15 @@
 // cannot be taken now likewise. It is the smallest of −ln(u) / w that is looked for, which is the
 // same. Source: Thaler and Ravishankar 1998; weights after Schindelhauer and Schomaker 2005.
 //
-// Cost: O(nodes) a number, with a logarithm each: for about 100 nodes at most. No state.
+// A node is known by its name. Cost: O(nodes) a number, with a logarithm each: for about 100 nodes
+// at most. Immutable, shared by all workers.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
+
+#include "steelyard/pick/keyed.h"
 
 namespace steelyard::pick {
 
@@ -25,5 +29,23 @@ namespace steelyard::pick {
   const double u = (static_cast<double>(z >> 11U) + 0.5) * 0x1p-53;
   return -std::log(u) / weight;
 }
+
+class Rendezvous final : public Keyed {
+ public:
+  explicit Rendezvous(const model::TableUpstream& upstream, const KeyedOptions& options = {});
+
+ private:
+  struct Node {
+    std::uint64_t identity;
+    double weight;
+  };
+  Rendezvous(const model::TableUpstream& upstream, const Candidates& candidates,
+             const KeyedOptions& options);
+  [[nodiscard]] std::optional<Position> find(std::uint64_t number,
+                                             const Takes& takes) const noexcept override;
+  [[nodiscard]] std::vector<double> shares() const override;
+
+  std::vector<Node> nodes_;
+};
 
 }  // namespace steelyard::pick

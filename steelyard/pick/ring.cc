@@ -31,12 +31,14 @@ Ring::Ring(const std::vector<Point>& points) {
   }
 }
 
-std::vector<double> Ring::shares(std::size_t owners) const {
+std::vector<double> Ring::shares(std::size_t owners, bool nearest) const {
   std::vector<double> out(owners, 0);
   for (std::size_t i = 0; i < points_.size(); ++i) {
     // From the point before, around the end of the circle for the first; a lone point has it all.
-    const std::uint64_t part = points_[i].at - points_[before(i)].at;
-    out[points_[i].owner] += points_.size() == 1 ? 1 : static_cast<double>(part) * 0x1p-64;
+    const std::uint64_t arc = points_[i].at - points_[before(i)].at;
+    const double part = points_.size() == 1 ? 1 : static_cast<double>(arc) * 0x1p-64;
+    out[points_[i].owner] += nearest ? part / 2 : part;
+    if (nearest) out[points_[before(i)].owner] += part / 2;
   }
   return out;
 }

@@ -42,8 +42,9 @@ class Ring {
     return i == points_.size() ? 0 : i;
   }
 
-  // The part of the circle that meets a point of each owner first; their sum is 1.
-  [[nodiscard]] std::vector<double> shares(std::size_t owners) const;
+  // The part of the circle that meets a point of each owner first, or to which one of its points is
+  // the `nearest`; their sum is 1.
+  [[nodiscard]] std::vector<double> shares(std::size_t owners, bool nearest = false) const;
 
  private:
   std::vector<Point> points_;

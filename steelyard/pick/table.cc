@@ -6,14 +6,16 @@
 namespace steelyard::pick {
 
 std::unique_ptr<const Table> Table::make(std::shared_ptr<const model::Table> model,
-                                         std::vector<const Kind*> kinds) {
-  assert(model != nullptr && kinds.size() == model->upstreams.size());
+                                         const std::vector<Chosen>& chosen) {
+  assert(model != nullptr && chosen.size() == model->upstreams.size());
   auto out = std::make_unique<Table>();
-  out->pickers.reserve(kinds.size());
-  for (std::size_t i = 0; i < kinds.size(); ++i)
-    out->pickers.push_back(kinds[i]->make(model->upstreams[i]));
+  out->kinds.reserve(chosen.size());
+  out->pickers.reserve(chosen.size());
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    out->kinds.push_back(chosen[i].kind);
+    out->pickers.push_back(chosen[i].kind->make(model->upstreams[i], chosen[i].options));
+  }
   out->model = std::move(model);
-  out->kinds = std::move(kinds);
   return out;
 }
 

@@ -19,9 +19,9 @@ struct Table {
   std::vector<const Kind*> kinds;
   std::vector<std::unique_ptr<const Picker>> pickers;
 
-  // `kinds[i]` chooses the picker of upstream i.
+  // `chosen[i]` is for upstream i.
   static std::unique_ptr<const Table> make(std::shared_ptr<const model::Table> model,
-                                           std::vector<const Kind*> kinds);
+                                           const std::vector<Chosen>& chosen);
 };
 
 }  // namespace steelyard::pick

@@ -90,9 +90,11 @@ void Exchange::begin(ClientConnection& client, http::StreamId stream,
   if (connect || facts_.upgrade) idempotent_ = false;  // no two nodes for one tunnel
   const auto given = given_time(head);
   write_head(head, route, given, hops);
-  const request::Request request{.idempotent = idempotent_, .key = 0, .given = given};
+  const auto where = place();
+  const request::Request request{
+      .idempotent = idempotent_, .key = request::key_of(where, facts), .given = given};
   ruled_ = true;
-  act(rules_.begin(route.policy, request, place(), began_));
+  act(rules_.begin(route.policy, request, where, began_));
 }
 
 request::Place Exchange::place() noexcept {

@@ -29,6 +29,9 @@ class HeadFacts final : public request::Facts {
     return http::query_argument(head_, name);
   }
   [[nodiscard]] base::Address client() const noexcept override { return client_; }
+  [[nodiscard]] std::string_view path() const noexcept override { return http::path_of(head_); }
+  [[nodiscard]] std::string_view uri() const noexcept override { return head_.path; }
+  [[nodiscard]] std::string_view host() const noexcept override { return head_.authority; }
 
  private:
   const http::Head& head_;

@@ -9,6 +9,14 @@ namespace steelyard::request {
 using base::Code;
 using base::TimePoint;
 
+std::optional<std::uint64_t> key_of(const Place& place, const Facts& facts) noexcept {
+  if (!place.upstream || !place.table.kinds[*place.upstream]->keyed) return std::nullopt;
+  KeySource::Room room;
+  const auto text = place.states.at(*place.upstream).key.text(facts, room);
+  if (!text) return std::nullopt;
+  return place.table.pickers[*place.upstream]->number(*text);
+}
+
 Step Exchange::begin(const Policy& policy, const Request& request, const Place& place,
                      TimePoint now) noexcept {
   assert(!running(0) && !running(1) && !waiting());

@@ -71,7 +71,7 @@ struct Policy {
 // What the rules want to know of a request.
 struct Request {
   bool idempotent = false;
-  std::uint64_t key = 0;                // for the pickers that want one
+  std::optional<std::uint64_t> key;     // pick::Picker::number, for the pickers that are keyed
   std::optional<base::Duration> given;  // the time that the client has for it, when trusted
 };
 
@@ -85,6 +85,10 @@ struct Place {
   base::Rng& rng;
   States& states;
 };
+
+// For Request::key: what the upstream's picker makes of the request's key; nothing where the picker
+// is not keyed or the request has none.
+[[nodiscard]] std::optional<std::uint64_t> key_of(const Place& place, const Facts& facts) noexcept;
 
 struct Step {
   enum class Kind : std::uint8_t {
@@ -245,7 +249,7 @@ class Exchange : public Waiter {
   static constexpr std::size_t kTried = 8;
 
   const Policy* policy_ = nullptr;
-  std::uint64_t key_ = 0;
+  std::optional<std::uint64_t> key_;
   base::TimePoint began_{};
   base::TimePoint moved_{};
   base::TimePoint end_by_ = base::TimePoint::max();

@@ -20,8 +20,11 @@ class Facts {
   [[nodiscard]] virtual std::optional<std::string_view> cookie(
       std::string_view name) const noexcept = 0;
   [[nodiscard]] virtual std::optional<std::string_view> query(
-      std::string_view name) const noexcept = 0;                    // as sent
-  [[nodiscard]] virtual base::Address client() const noexcept = 0;  // behind trusted proxies
+      std::string_view name) const noexcept = 0;                     // as sent
+  [[nodiscard]] virtual base::Address client() const noexcept = 0;   // behind trusted proxies
+  [[nodiscard]] virtual std::string_view path() const noexcept = 0;  // as sent, without the query
+  [[nodiscard]] virtual std::string_view uri() const noexcept = 0;   // with it
+  [[nodiscard]] virtual std::string_view host() const noexcept = 0;  // and port, as sent
 
  protected:
   ~Facts() = default;

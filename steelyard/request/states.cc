@@ -32,6 +32,7 @@ std::size_t Rests::copy(std::span<model::NodeRef> out, base::TimePoint now) noex
 void UpstreamState::adopt(const model::TableUpstream& upstream, const UpstreamRules& with,
                           const model::Slots& slots) {
   rules = with;
+  key = KeySource::parse(with.key).value_or(KeySource());
   const auto& limits = with.limits;
   const bool gradient = limits.concurrency == Concurrency::kGradient;
   auto before = std::exchange(gradients_, {});

@@ -20,6 +20,7 @@
 #include "steelyard/model/table.h"
 #include "steelyard/request/budget.h"
 #include "steelyard/request/gradient.h"
+#include "steelyard/request/key.h"
 #include "steelyard/request/latency.h"
 #include "steelyard/request/queue.h"
 #include "steelyard/request/upstream_options.h"
@@ -59,6 +60,7 @@ class UpstreamState {
                 const model::Slots& slots, base::TimePoint now) noexcept;
 
   UpstreamRules rules;
+  KeySource key;  // of `rules`
   Budget budget;
   Latency latency;
   Queue queue;

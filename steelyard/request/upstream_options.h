@@ -89,11 +89,18 @@ struct QueueOptions {
 };
 
 struct UpstreamRules {
+  std::string key = "random";
   std::optional<BudgetOptions> retry_budget = BudgetOptions{};
   LimitOptions limits;
   QueueOptions queue;
   static constexpr auto fields() {
     return std::tuple{
+        schema::field(
+            "key", &UpstreamRules::key,
+            "What pickers that go by a key take of a request: `client` (its address), "
+            "`client/24/56` (the first bits of it, IPv4 and IPv6: one network is one client), "
+            "`path`, `uri` (path and query), `host`, `header:NAME`, `cookie:NAME`, `query:NAME`. "
+            "A request without it goes to any node, by weight."),
         schema::field("retry_budget", &UpstreamRules::retry_budget,
                       "How many requests may be tried again or hedged; `off` is no limit, with "
                       "which an outage doubles the load."),

@@ -39,8 +39,8 @@ TEST(Load, TakesSixLinesAsAWorkingBalancer) {
   EXPECT_EQ(setup.upstreams[0].spec.nodes[0].name, "127.0.0.1-8081");
   EXPECT_EQ(setup.upstreams[0].spec.nodes[1].address.port(), 8082);
   EXPECT_EQ(setup.upstreams[0].spec.nodes[1].weight, 1);
-  ASSERT_NE(setup.upstreams[0].picker, nullptr);
-  EXPECT_EQ(setup.upstreams[0].picker->name, pick::kDefaultPicker);
+  ASSERT_NE(setup.upstreams[0].picker.kind, nullptr);
+  EXPECT_EQ(setup.upstreams[0].picker.kind->name, pick::kDefaultPicker);
   EXPECT_FALSE(setup.upstreams[0].reloads);
 }
 
@@ -178,7 +178,7 @@ TEST(FromFlags, MakesTheDocumentOfTheSixLineFile) {
   const auto ours = brain_setup(*flags);
   ASSERT_EQ(ours.upstreams.size(), 1U);
   EXPECT_EQ(ours.upstreams[0].spec.nodes, from_file.upstreams[0].spec.nodes);
-  EXPECT_EQ(ours.upstreams[0].picker, from_file.upstreams[0].picker);
+  EXPECT_EQ(ours.upstreams[0].picker.kind, from_file.upstreams[0].picker.kind);
   EXPECT_EQ(ours.upstreams[0].spec.name, kFlagsUpstream);
   EXPECT_EQ(flags->listeners[0].routes[0].upstream, kFlagsUpstream);
 }

@@ -28,7 +28,7 @@ TEST(Brain, BootGivesTheConfiguredWeightsAndNobodyRamps) {
   EXPECT_EQ(rig.at("node-c").weight, 2);
   EXPECT_TRUE(rig.decisions.empty());
   EXPECT_EQ(rig.brain.pickers().size(), 1U);
-  EXPECT_EQ(rig.brain.pickers()[0]->name, pick::kDefaultPicker);
+  EXPECT_EQ(rig.brain.pickers()[0].kind->name, pick::kDefaultPicker);
 }
 
 TEST(Brain, ANumberGrowsOnlyWhenSomethingChanged) {

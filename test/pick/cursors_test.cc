@@ -17,11 +17,11 @@ struct Fixture {
       const std::vector<std::pair<std::string, std::string_view>>& upstreams) {
     auto model = std::make_shared<model::Table>();
     model->number = ++number;
-    std::vector<const Kind*> chosen;
+    std::vector<Chosen> chosen;
     for (const auto& [name, kind] : upstreams) {
       model->upstreams.push_back(rig.upstream);
       model->upstreams.back().name = name;
-      chosen.push_back(find(kind));
+      chosen.emplace_back(find(kind));
     }
     return Table::make(model, chosen);
   }

@@ -18,6 +18,9 @@ inline void PrintTo(const Kind* kind, std::ostream* out) { *out << kind->name; }
 
 // Exact kinds stay within a few picks of the share; the others within the spread of a random draw.
 inline bool exact(const Kind& kind) { return kind.share_bound < 1e-4; }
+// How far a node's share may be from that of its weight, relative, as one standard deviation: a
+// ring's points fall where they fall.
+inline double unevenness(const Kind& kind) { return kind.name == "ring" ? 0.08 : 0; }
 inline bool random_draws(const Kind& kind) { return kind.share_bound > 2e-3; }
 
 struct Rig {
@@ -32,7 +35,10 @@ struct Rig {
                         model::Eligibility eligibility = model::Eligibility::kUsable) {
     model::TableNode node;
     node.ref = *slots.claim();
-    node.name = std::string(1, static_cast<char>('a' + upstream.nodes.size() % 26));
+    // a … z, then a1 …: names are what nodes are known by.
+    const auto place = upstream.nodes.size();
+    node.name = std::string(1, static_cast<char>('a' + place % 26));
+    if (place >= 26) node.name += std::to_string(place / 26);
     node.weight = weight;
     node.eligibility = eligibility;
     upstream.nodes.push_back(node);

@@ -36,9 +36,9 @@ struct Rig {
     auto made = std::make_shared<model::Table>();
     made->number = ++number;
     if (!gone) made->upstreams.push_back({"api", nodes, panic});
-    std::vector<const pick::Kind*> kinds(made->upstreams.size(), kind);
+    std::vector<pick::Chosen> kinds(made->upstreams.size(), kind);
     // The former Table dies: nothing may point into it.
-    table = pick::Table::make(std::move(made), std::move(kinds));
+    table = pick::Table::make(std::move(made), kinds);
     cursors.adopt(*table, rng);
     states.adopt(*table->model, std::vector<std::string>{"api"}, std::vector{rules}, slots);
   }

@@ -36,6 +36,9 @@ struct Given final : Facts {
     ++asked;
     return from;
   }
+  std::string_view path() const noexcept override { return "/a"; }
+  std::string_view uri() const noexcept override { return "/a?b"; }
+  std::string_view host() const noexcept override { return "x.example:81"; }
 };
 
 std::optional<std::uint32_t> match(const Router& router, std::string_view host,
@@ -328,13 +331,28 @@ TEST(KeySource, IsReadExactlyOrRefused) {
     EXPECT_EQ(KeySource::parse(text)->key(given), hash_of("ann")) << text;
   }
   EXPECT_EQ(KeySource::parse("client")->key(given), hash_of("127.0.0.1"));
+  EXPECT_EQ(KeySource::parse("path")->key(given), hash_of("/a"));
+  EXPECT_EQ(KeySource::parse("uri")->key(given), hash_of("/a?b"));
+  EXPECT_EQ(KeySource::parse("host")->key(given), hash_of("x.example:81"));
   EXPECT_TRUE(KeySource::parse("random")->random());
   for (const std::string_view text : {"random", "header:X-None", "header:Other", "cookie:x"}) {
     EXPECT_EQ(KeySource::parse(text)->key(given), std::nullopt) << text;
   }
-  for (const std::string_view text : {"", "header", "header:", "ip", "Client"}) {
+  for (const std::string_view text :
+       {"", "header", "header:", "ip", "Client", "client/", "client/0", "client/33",
+        "client/24/129", "client/24/", "client/24/64/1", "client/x", "path/", "client/-1"}) {
     EXPECT_FALSE(KeySource::parse(text).has_value()) << text;
   }
+  const auto client = [&](std::string_view source, std::string_view from) {
+    given.from = *base::Address::parse(from);
+    KeySource::Room room;
+    return std::string(KeySource::parse(source)->text(given, room).value_or("nothing"));
+  };
+  EXPECT_EQ(client("client/24", "10.1.2.3:80"), "10.1.2.0");
+  EXPECT_EQ(client("client/31", "10.1.2.3:80"), "10.1.2.2");
+  EXPECT_EQ(client("client/24", "[2001:db8:1:2::3]:80"), "2001:db8:1:2::3");
+  EXPECT_EQ(client("client/24/56", "[2001:db8:1:2ff::3]:80"), "2001:db8:1:200::");
+  EXPECT_EQ(client("client/24/56", "10.1.2.3:80"), "10.1.2.0");
   EXPECT_EQ(hash_of(""), hash_of(""));
   EXPECT_NE(hash_of("a"), hash_of("b"));
 }
