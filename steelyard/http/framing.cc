@@ -343,6 +343,15 @@ Meaning understand_response(const StartLine& start, std::span<Field> fields, con
   return meaning;
 }
 
+bool sound_trailers(std::span<const Field> fields) noexcept {
+  Facts facts;
+  for (const Field& field : fields) {
+    if (field.id == FieldId::kContentLength) gather_length(field, facts);
+    if (field.id == FieldId::kTransferEncoding) gather_coding(field, facts);
+  }
+  return !facts.length_bad && !facts.unknown_coding;
+}
+
 std::size_t keep_good_trailers(std::span<Field> fields) noexcept {
   std::size_t kept = 0;
   for (const Field& field : fields) {

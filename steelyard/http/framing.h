@@ -30,6 +30,9 @@ struct Asked {  // what an answer answers
                                          const Http1Limits& limits, Head& head) noexcept;
 [[nodiscard]] Meaning understand_response(const StartLine& start, std::span<Field> fields,
                                           const Asked& asked, Head& head) noexcept;
+// Whether fields among trailers that frame, which mean nothing there, are at least well-formed: who
+// sends others is no trailer's author.
+[[nodiscard]] bool sound_trailers(std::span<const Field> fields) noexcept;
 // Takes out what must not stand in trailers (RFC 9110 6.5.1); gives how many are left, in front and
 // in order.
 [[nodiscard]] std::size_t keep_good_trailers(std::span<Field> fields) noexcept;

@@ -219,6 +219,9 @@ Http1Reader::Got Http1Reader::next_trailers() noexcept {
     case ScanState::kDone:
       break;
   }
+  if (!sound_trailers(pool_->fields().first(progress_.fields))) {
+    return fail({Why::kProtocol, 400, "bad framing field among the trailers"});
+  }
   trailers_ =
       static_cast<std::uint32_t>(keep_good_trailers(pool_->fields().first(progress_.fields)));
   if (trailers_ != 0) return Got::kTrailers;

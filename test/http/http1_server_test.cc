@@ -154,6 +154,28 @@ TEST(Http1Server, RelaysTrailersButNoneThatFramesOrRoutes) {
   EXPECT_TRUE(s.seen.messages[0].ended);
 }
 
+// They mean nothing there and are left out; a bad one is somebody's attempt.
+TEST(Http1Server, RefusesTrailersWhoseFramingFieldsAreMalformed) {
+  struct Row {
+    std::string_view trailer;
+    bool good;
+  };
+  for (const Row& row :
+       {Row{"Transfer-Encoding: chunked", true}, Row{"Content-Length: 99", true},
+        Row{"Transfer-Encoding: chu:nked", false}, Row{"Transfer-Encoding: gzip, chunked", false},
+        Row{"Transfer-Encoding:", false}, Row{"Content-Length: 1x", false},
+        Row{"Content-Length: 1\r\nContent-Length: 2", false}}) {
+    SCOPED_TRACE(row.trailer);
+    Server s;
+    s.feed("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n0\r\n" +
+           std::string(row.trailer) + "\r\nX-T: v\r\n\r\n");
+    ASSERT_EQ(s.seen.messages.size(), 1U);
+    EXPECT_EQ(s.seen.messages[0].ended, row.good);
+    EXPECT_EQ(s.seen.messages[0].trailers, row.good ? "X-T=v;" : "");
+    EXPECT_EQ(s.seen.output.starts_with("HTTP/1.1 400 "), !row.good) << s.seen.output;
+  }
+}
+
 TEST(Http1Server, PassesOn100ContinueAndClosesWhenTheBodyWasNeverAskedFor) {
   const std::string_view head =
       "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
