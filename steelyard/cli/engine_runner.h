@@ -11,6 +11,7 @@
 // Control thread.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -36,6 +37,7 @@ class EngineRunner {
   int run();
 
  private:
+  static constexpr auto kSameSignal = std::chrono::seconds(1);  // within it two are one
   base::Result<void> start(const std::shared_ptr<const config::Document>& document);
   int not_started(std::string_view text, std::string_view why = {});
   void after_turn();
