@@ -92,6 +92,8 @@ class Engine final : PoolEvents, io::TimerEvents, apply::Events, probe::SampleSi
     std::uint64_t failures = 0;
   };
   [[nodiscard]] Totals totals() const;
+  // Bytes that workers have freed because no load of the last minute needed them.
+  [[nodiscard]] std::uint64_t trimmed() const;
   // What clients lost because the time for draining was over; final once `stopped`.
   [[nodiscard]] const io::Holding& cut() const noexcept { return pool_->cut(); }
 

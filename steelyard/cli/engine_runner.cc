@@ -24,6 +24,7 @@ constexpr auto kReloadGap = std::chrono::milliseconds(100);
 constexpr auto kForever = std::chrono::hours(24 * 365);
 constexpr auto kLongestWait = std::chrono::seconds(1);  // so that an idle loop beats too
 constexpr auto kLeaseLook = std::chrono::milliseconds(20);
+constexpr auto kMemoryLook = std::chrono::seconds(1);
 
 std::shared_ptr<const config::Document> with_flags(
     const std::shared_ptr<const config::Document>& document, const RunFlags& flags,
@@ -152,8 +153,9 @@ void EngineRunner::after_turn() {
     if (unsettled_) settle_lease();
     if (stopping_) tell_holding();
   }
-  if (aside_.busy()) return;
   const auto now = reactor_.now();
+  look_at_memory(now);
+  if (aside_.busy()) return;
   if (reload_wanted_ && may_reload() && now >= next_reload_) {
     reload_wanted_ = false;
     next_reload_ = now + kReloadGap;
@@ -164,6 +166,14 @@ void EngineRunner::after_turn() {
   } else {
     judge_file();
   }
+}
+
+// What workers freed, the C library keeps.
+void EngineRunner::look_at_memory(base::TimePoint now) {
+  if (now < next_memory_) return;
+  next_memory_ = now + kMemoryLook;
+  (void)reactor_.trim(/*second=*/true);
+  memory_.freed(engine_.trimmed(), now);
 }
 
 // A service manager may signal all processes of a service; what ends it is the supervisor's word.

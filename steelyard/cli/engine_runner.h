@@ -41,6 +41,7 @@ class EngineRunner {
   base::Result<void> start(const std::shared_ptr<const config::Document>& document);
   int not_started(std::string_view text, std::string_view why = {});
   void after_turn();
+  void look_at_memory(base::TimePoint now);
   void on_own_signal(int number);
   void on_signal(int number);
   void ignore(int number, std::string_view text);
@@ -75,6 +76,7 @@ class EngineRunner {
   base::TimePoint next_holding_{};
   base::TimePoint next_reload_{};
   GiveBack memory_;
+  base::TimePoint next_memory_{};
   bool began_with_kept_ = false;
   bool stopping_ = false;
   base::TimePoint asked_to_stop_{};  // by a signal

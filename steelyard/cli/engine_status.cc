@@ -14,6 +14,12 @@ io::Holding Engine::holding() const {
   return out;
 }
 
+std::uint64_t Engine::trimmed() const {
+  std::uint64_t sum = 0;
+  for (const auto* worker : pool_->metrics()) sum += worker->trimmed.read();
+  return sum;
+}
+
 admin::ProcessView Engine::process() {
   admin::ProcessView out{.status = provider_.status(),
                          .engine = io::process_id(),

@@ -29,6 +29,9 @@ class Http1Pool;  // one a worker: scratch fields and joining blocks
 [[nodiscard]] std::shared_ptr<Http1Pool> make_http1_pool(Http1Limits limits = {});
 // Bytes of blocks that codecs and Bufs hold: of heads that came in parts.
 [[nodiscard]] std::size_t joined_bytes(const Http1Pool& pool) noexcept;
+// Frees some blocks that no load of the last minute needed (base/surplus.h); their bytes. `second`:
+// one has passed since the last call that said so.
+std::size_t trim(Http1Pool& pool, bool second) noexcept;
 
 [[nodiscard]] std::unique_ptr<ServerCodec> make_http1_server(std::shared_ptr<Http1Pool> pool,
                                                              CodecEvents& events);

@@ -28,7 +28,9 @@ Http1Pool::Block Http1Pool::take(std::size_t bytes) {
     cell = std::move(free_[kind].back());
     free_[kind].pop_back();
     kept_ -= size;
+    surplus_[kind].taken(free_[kind].size());
   } else {
+    if (kind < kSizes.size()) surplus_[kind].taken(0);
     cell = std::make_unique<Cell>();
     cell->release = &Http1Pool::give_back;
     cell->pool = this;
@@ -52,6 +54,21 @@ void Http1Pool::give_back(base::Storage* storage) noexcept {
   pool.free_[cell->kind].push_back(std::move(cell));
 }
 
+std::size_t Http1Pool::trim(bool second) noexcept {
+  constexpr std::size_t kMost = 32;
+  const std::size_t before = kept_;
+  for (std::size_t kind = 0; kind < kSizes.size(); ++kind) {
+    auto& free = free_[kind];
+    auto& surplus = surplus_[kind];
+    if (second) surplus.look(free.size());
+    const std::size_t going = std::min(surplus.count(), kMost);
+    free.resize(free.size() - going);
+    surplus.gone(going);
+    kept_ -= going * kSizes[kind];
+  }
+  return before - kept_;
+}
+
 Http1Pool::SomeJoins Http1Pool::joins() {
   if (free_joins_.empty()) return SomeJoins(std::make_unique<Joins>(*this).release());
   SomeJoins out(free_joins_.back().release());
@@ -70,6 +87,8 @@ void Http1Pool::GiveBack::operator()(Joins* joins) const noexcept {
 std::shared_ptr<Http1Pool> make_http1_pool(Http1Limits limits) {
   return std::make_shared<Http1Pool>(limits);
 }
+
+std::size_t trim(Http1Pool& pool, bool second) noexcept { return pool.trim(second); }
 
 std::size_t joined_bytes(const Http1Pool& pool) noexcept { return pool.lent(); }
 

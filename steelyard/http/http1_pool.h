@@ -3,7 +3,8 @@
 // blocks for what was split over reads. Join: bytes that grow at the end, in such blocks.
 //
 // Blocks come in four sizes and are kept for reuse up to kKeepBytes, so joining does not allocate
-// after warm-up. The pool must outlive its codecs and every Buf of its blocks. Threads: one.
+// after warm-up; `trim` frees what no load of the last minute needed (base/surplus.h). The pool
+// must outlive its codecs and every Buf of its blocks. Threads: one.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "steelyard/base/buf.h"
+#include "steelyard/base/surplus.h"
 #include "steelyard/http/head.h"
 #include "steelyard/http/http1.h"
 #include "steelyard/http/scan.h"
@@ -45,6 +47,7 @@ class Http1Pool {
   };
   [[nodiscard]] Block take(std::size_t bytes);
   [[nodiscard]] std::size_t lent() const noexcept { return lent_; }  // bytes
+  std::size_t trim(bool second) noexcept;
   [[nodiscard]] std::size_t blocks_made() const noexcept {
     return made_;
   }  // for tests: flat after warm-up
@@ -71,6 +74,7 @@ class Http1Pool {
   base::Buf body_;
   Reset bad_;
   std::array<std::vector<std::unique_ptr<Cell>>, kSizes.size()> free_;
+  std::array<base::Surplus, kSizes.size()> surplus_;  // of them
   std::vector<std::unique_ptr<Joins>> free_joins_;
   std::size_t kept_ = 0;
   std::size_t lent_ = 0;

@@ -134,6 +134,12 @@ ReactorStats EpollReactor::stats() const noexcept {
           .accept_pauses = accept_pause_.pauses()};
 }
 
+std::size_t EpollReactor::trim(bool second) noexcept {
+  assert(!running_ && "trim inside a turn");
+  return streams_.trim(second) + listeners_.trim(second) + watches_.trim(second) +
+         timers_.trim(second) + slabs_.trim(second) + blocks_.trim(second);
+}
+
 void EpollReactor::post(std::unique_ptr<Task> task) {
   if (!mailbox_.put(std::move(task))) return;
   const std::uint64_t one = 1;
@@ -202,7 +208,7 @@ EpollReactor::Kind EpollReactor::kind_of(const epoll_event& event) noexcept {
 // Whose an event is, without touching the slot; nothing where it is no stream's.
 EpollReactor::StreamSlot* EpollReactor::slot_of(const epoll_event& event) noexcept {
   if (kind_of(event) != Kind::kStream) return nullptr;
-  return &streams_.at(static_cast<std::uint32_t>((event.data.u64 & 0xffffffffU) >> kKindBits));
+  return streams_.peek(static_cast<std::uint32_t>((event.data.u64 & 0xffffffffU) >> kKindBits));
 }
 
 void EpollReactor::dispatch(const epoll_event& event) {

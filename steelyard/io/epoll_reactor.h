@@ -49,6 +49,7 @@ class EpollReactor final : public Reactor {
   [[nodiscard]] Slab slab(std::size_t bytes) override { return slabs_.take(bytes); }
   [[nodiscard]] std::unique_ptr<Watch> watch(const Fd& fd, WatchEvents& events) override;
   [[nodiscard]] ReactorStats stats() const noexcept override;
+  std::size_t trim(bool second) noexcept override;
   void post(std::unique_ptr<Task> task) override;
   void run_turn(TimePoint until) override;
 
@@ -171,7 +172,7 @@ class EpollReactor final : public Reactor {
   SlotTable<StreamSlot> streams_;
   SlotTable<ListenerSlot> listeners_;
   SlotTable<WatchSlot> watches_;
-  TimerSet timers_{handles_};
+  TimerSet timers_;
   ReadyQueue<Kind> ready_;
   AcceptPause accept_pause_{static_cast<std::uint8_t>(Kind::kListener)};
   std::vector<Ref> unenrolled_;  // watches and listeners

@@ -1,4 +1,5 @@
-// HandlePool: storage for the small handle objects (streams, timers, listeners) behind unique_ptr.
+// HandlePool: storage for the small handle objects (listeners, watches) behind unique_ptr; what
+// there may be thousands of lives in its slot instead.
 //
 // A handle class derives from Pooled and is made with `new (pool) Handle(...)`; its unique_ptr
 // gives the room back. A freed handle goes to a free list and is poisoned under ASan, so that any

@@ -190,6 +190,10 @@ class Reactor {
   // Borrows `fd` (non-blocking) until the Watch is destroyed.
   [[nodiscard]] virtual std::unique_ptr<Watch> watch(const Fd& fd, WatchEvents& events) = 0;
   [[nodiscard]] virtual ReactorStats stats() const noexcept = 0;
+  // Between turns: frees a little of what it keeps for reuse, where no load of the last minute
+  // needed it; the bytes, 0 when nothing may go. `second`: one has passed since the last call that
+  // said so.
+  virtual std::size_t trim(bool second) noexcept = 0;
   virtual void post(std::unique_ptr<Task> task) = 0;  // the only call allowed from another thread
   virtual void run_turn(
       TimePoint until) = 0;  // waits at most until then; ≤ 256 KiB and 64 accepts an object

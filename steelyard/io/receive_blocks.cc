@@ -52,7 +52,17 @@ void ReceiveBlocks::next_block() {
   } else {
     current_ = make();
   }
+  surplus_.taken(kept_);
   used_ = 0;
+}
+
+std::size_t ReceiveBlocks::trim(bool second) noexcept {
+  if (second) surplus_.look(kept_);
+  if (surplus_.count() == 0) return 0;
+  destroy(std::exchange(free_, free_->next));
+  --kept_;
+  surplus_.gone(1);
+  return block_size_;
 }
 
 void ReceiveBlocks::released(base::Storage* storage) noexcept {

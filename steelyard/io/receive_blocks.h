@@ -11,6 +11,7 @@
 #include <span>
 
 #include "steelyard/base/buf.h"
+#include "steelyard/base/surplus.h"
 #include "steelyard/io/slab.h"
 
 namespace steelyard::io {
@@ -28,6 +29,9 @@ class ReceiveBlocks {
   [[nodiscard]] base::Buf lend(std::size_t filled);
   // Bytes of blocks that Bufs pin.
   [[nodiscard]] std::size_t pinned() const noexcept;
+  // `second`: one has passed since the last time. Frees a block that no load of the last minute
+  // needed (base/surplus.h); the bytes.
+  std::size_t trim(bool second) noexcept;
 
  private:
   struct Block : base::Storage {
@@ -50,6 +54,7 @@ class ReceiveBlocks {
   std::size_t used_ = 0;  // of the current block
   Block* free_ = nullptr;
   std::size_t kept_ = 0;
+  base::Surplus surplus_;
   std::size_t set_aside_ = 0;  // pinned blocks that are not current
 };
 

@@ -51,6 +51,7 @@ class SimReactorImpl final : public SimReactor {
   [[nodiscard]] Slab slab(std::size_t bytes) override;
   [[nodiscard]] std::unique_ptr<Watch> watch(const Fd& fd, WatchEvents& events) override;
   [[nodiscard]] ReactorStats stats() const noexcept override;
+  std::size_t trim(bool second) noexcept override { return timers_.trim(second); }
   void post(std::unique_ptr<Task> task) override { (void)mailbox_.put(std::move(task)); }
   void run_turn(TimePoint until) override;
 
@@ -133,7 +134,7 @@ class SimReactorImpl final : public SimReactor {
   SimNet net_;
   TimePoint now_;
   HandlePool handles_;
-  TimerSet timers_{handles_};
+  TimerSet timers_;
   Mailbox mailbox_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::vector<std::weak_ptr<WatchRecord>> watches_;

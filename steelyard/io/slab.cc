@@ -1,8 +1,10 @@
 #include "steelyard/io/slab.h"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <new>
+#include <utility>
 
 #include "steelyard/io/poison.h"
 
@@ -28,7 +30,7 @@ Slab SlabPool::take(std::size_t bytes) {
     Class& kind = classes_[size_class];
     block = kind.free;
     kind.free = block->next;
-    --kind.kept;
+    kind.surplus.taken(--kind.kept);
     unpoison(block + 1, block->room);
   } else {
     const std::size_t size =
@@ -38,6 +40,7 @@ Slab SlabPool::take(std::size_t bytes) {
     block->pool = this;
     block->room = size - sizeof(Block);
     block->size_class = size_class;
+    if (size_class < kClasses) classes_[size_class].surplus.taken(0);
   }
   bytes_out_ += block->room;
   return Slab(block, reinterpret_cast<std::byte*>(block + 1), block->room);
@@ -58,6 +61,21 @@ void SlabPool::released(base::Storage* storage) noexcept {
     }
   }
   free_block(block);
+}
+
+std::size_t SlabPool::trim(bool second) noexcept {
+  std::size_t freed = 0;
+  for (std::size_t i = 0; i < kClasses; ++i) {
+    Class& kind = classes_[i];
+    if (second) kind.surplus.look(kind.kept);
+    const std::size_t above = kind.kept - std::min(kFewestBytes >> (kSmallest + i), kind.kept);
+    const std::size_t going = std::min({kind.surplus.count(), above, kMostTrimmed});
+    for (std::size_t n = 0; n < going; ++n) free_block(std::exchange(kind.free, kind.free->next));
+    kind.kept -= going;
+    kind.surplus.gone(going);
+    freed += going << (kSmallest + i);
+  }
+  return freed;
 }
 
 void SlabPool::free_block(Block* block) noexcept {

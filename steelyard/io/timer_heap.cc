@@ -6,13 +6,15 @@ namespace steelyard::io {
 
 namespace {
 constexpr std::size_t kArms = 4;
-}
+constexpr std::size_t kKeep = 1024;  // entries: 16 KiB
+}  // namespace
 
 void TimerHeap::set(TimerNode& node, base::TimePoint deadline) {
   node.deadline = deadline;
   if (node.place == TimerNode::kNowhere) {
     if (deadline == TimerNode::kNever) return;
     heap_.push_back({deadline, &node});
+    surplus_.taken(heap_.capacity() - heap_.size());
     sift_up(heap_.size() - 1, {deadline, &node});
   } else if (deadline < heap_[node.place].key) {
     sift_up(node.place, {deadline, &node});
@@ -32,6 +34,19 @@ void TimerHeap::remove(TimerNode& node) noexcept {
   } else {
     sift_down(at, last);
   }
+}
+
+// Three quarters of it at a time: what has to be moved is less than what goes.
+std::size_t TimerHeap::trim(bool second) noexcept {
+  const std::size_t room = heap_.capacity();
+  if (second) surplus_.look(room - heap_.size());
+  if (room < kKeep || surplus_.count() < room - room / 4) return 0;
+  std::vector<Entry> smaller;
+  smaller.reserve(room / 4);
+  smaller.assign(heap_.begin(), heap_.end());
+  heap_.swap(smaller);
+  surplus_.gone(room - heap_.capacity());
+  return (room - heap_.capacity()) * sizeof(Entry);
 }
 
 TimerNode* TimerHeap::pop_due(base::TimePoint now) noexcept {

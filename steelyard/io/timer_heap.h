@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "steelyard/base/surplus.h"
 #include "steelyard/base/time.h"
 
 namespace steelyard::io {
@@ -30,6 +31,9 @@ class TimerHeap {
   void set(TimerNode& node, base::TimePoint deadline);
   void cancel(TimerNode& node) noexcept { node.deadline = TimerNode::kNever; }
   void remove(TimerNode& node) noexcept;  // from the heap, whatever its state
+  // `second`: one has passed since the last time. Gives up room that no load of the last minute
+  // needed (base/surplus.h); the bytes.
+  std::size_t trim(bool second) noexcept;
   // When to wake at the latest; kNever when empty. May be early (a key not yet caught up with its
   // deadline).
   [[nodiscard]] base::TimePoint next() const noexcept {
@@ -49,6 +53,7 @@ class TimerHeap {
   void sift_down(std::size_t at, Entry entry) noexcept;
 
   std::vector<Entry> heap_;
+  base::Surplus surplus_;  // of room
 };
 
 }  // namespace steelyard::io

@@ -1,17 +1,30 @@
 #include "steelyard/io/timer_set.h"
 
+#include <new>
+
+#include "steelyard/io/poison.h"
+
 namespace steelyard::io {
 
-class TimerSet::Handle final : public Timer, public Pooled {
+class TimerSet::Handle final : public Timer {
  public:
   Handle(TimerSet& set, Slot& slot) : set_(set), slot_(slot) {}
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  ~Handle() override {
-    set_.heap_.remove(slot_.node);
-    slot_.firing = false;
-    slot_.events = nullptr;
-    set_.slots_.give(slot_);
+  static void* operator new(std::size_t /*size*/, Slot& slot) noexcept {
+    static_assert(sizeof(Handle) == sizeof slot.handle);
+    unpoison(slot.handle, sizeof slot.handle);
+    return slot.handle;
+  }
+  static void operator delete(Handle* handle, std::destroying_delete_t) noexcept {
+    TimerSet& set = handle->set_;
+    Slot& slot = handle->slot_;
+    handle->~Handle();
+    poison(slot.handle, sizeof slot.handle);
+    set.heap_.remove(slot.node);
+    slot.firing = false;
+    slot.events = nullptr;
+    set.slots_.give(slot);
   }
   void at(TimePoint when) noexcept override {
     slot_.firing = false;
@@ -33,7 +46,7 @@ std::unique_ptr<Timer> TimerSet::make(TimerEvents& events) {
   slot.node.owner = slot.index;
   slot.node.generation = slot.generation;
   slot.node.kind = kHandle;
-  return std::unique_ptr<Timer>(new (handles_) Handle(*this, slot));
+  return std::unique_ptr<Timer>(new (slot) Handle(*this, slot));
 }
 
 void TimerSet::collect(TimePoint now) {

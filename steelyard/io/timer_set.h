@@ -1,16 +1,16 @@
 // TimerSet: the Timer handles of a reactor, and the one heap that also keeps its own deadlines.
 //
 // A back end embeds TimerNodes of its own (connect time-outs, retries) with a `kind` above zero and
-// `owner`, `generation` naming their slot; kind 0 belongs to the handles made here. Outlives its
-// handles; their storage is the HandlePool's. One thread.
+// `owner`, `generation` naming their slot; kind 0 belongs to the handles made here. A handle lives
+// in its slot, poisoned under ASan while there is none. Outlives its handles. One thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "steelyard/io/handle_pool.h"
 #include "steelyard/io/reactor.h"
 #include "steelyard/io/slot_table.h"
 #include "steelyard/io/timer_heap.h"
@@ -21,7 +21,7 @@ class TimerSet {
  public:
   static constexpr std::uint8_t kHandle = 0;
 
-  explicit TimerSet(HandlePool& handles) : handles_(handles) {}
+  TimerSet() = default;
   TimerSet(const TimerSet&) = delete;
   TimerSet& operator=(const TimerSet&) = delete;
 
@@ -29,6 +29,8 @@ class TimerSet {
   [[nodiscard]] TimerHeap& heap() noexcept { return heap_; }
   [[nodiscard]] TimePoint next() const noexcept { return heap_.next(); }
   [[nodiscard]] std::size_t in_use() const noexcept { return slots_.in_use(); }
+  // As of SlotTable.
+  std::size_t trim(bool second) noexcept { return slots_.trim(second) + heap_.trim(second); }
 
   // Fires what is due at `now`, earliest first; calls `own(node's kind, owner, generation)` for the
   // back end's nodes, and `after()` after each. All due ones are taken first: a callback that arms
@@ -56,6 +58,7 @@ class TimerSet {
     TimerEvents* events = nullptr;
     TimerNode node;
     bool firing = false;
+    alignas(void*) std::byte handle[3 * sizeof(void*)];
   };
   struct Due {
     std::uint32_t owner;
@@ -66,7 +69,6 @@ class TimerSet {
 
   void collect(TimePoint now);
 
-  HandlePool& handles_;
   SlotTable<Slot> slots_;
   TimerHeap heap_;
   std::vector<Due> due_;

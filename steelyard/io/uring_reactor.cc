@@ -134,6 +134,12 @@ ReactorStats UringReactor::stats() const noexcept {
           .accept_pauses = accept_pause_.pauses()};
 }
 
+std::size_t UringReactor::trim(bool second) noexcept {
+  assert(!running_ && "trim inside a turn");
+  return streams_.trim(second) + listeners_.trim(second) + watches_.trim(second) +
+         ops_.trim(second) + timers_.trim(second) + slabs_.trim(second);
+}
+
 void UringReactor::post(std::unique_ptr<Task> task) {
   if (!mailbox_.put(std::move(task))) return;
   const std::uint64_t one = 1;
@@ -262,7 +268,7 @@ void UringReactor::settle_quick_sends() {
 UringReactor::StreamSlot* UringReactor::slot_of(const io_uring_cqe& completion) noexcept {
   const auto kind = static_cast<Kind>(completion.user_data & ((1U << kKindBits) - 1));
   if (kind != Kind::kReceive && kind != Kind::kSend) return nullptr;
-  return &streams_.at(
+  return streams_.peek(
       static_cast<std::uint32_t>((completion.user_data & 0xffffffffU) >> kKindBits));
 }
 

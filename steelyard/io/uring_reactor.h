@@ -63,6 +63,7 @@ class UringReactor final : public Reactor {
   [[nodiscard]] Slab slab(std::size_t bytes) override { return slabs_.take(bytes); }
   [[nodiscard]] std::unique_ptr<Watch> watch(const Fd& fd, WatchEvents& events) override;
   [[nodiscard]] ReactorStats stats() const noexcept override;
+  std::size_t trim(bool second) noexcept override;
   void post(std::unique_ptr<Task> task) override;
   void run_turn(TimePoint until) override;
 
@@ -257,7 +258,7 @@ class UringReactor final : public Reactor {
   SlotTable<ListenerSlot> listeners_;
   SlotTable<WatchSlot> watches_;
   SlotTable<Op> ops_;
-  TimerSet timers_{handles_};
+  TimerSet timers_;
   std::size_t live_streams_ = 0;
   std::size_t live_watches_ = 0;
   std::vector<Ref> wanted_;

@@ -17,6 +17,7 @@
 
 #include "steelyard/proxy/connection.h"
 #include "steelyard/proxy/due_list.h"
+#include "steelyard/proxy/object_pool.h"
 #include "steelyard/proxy/pace.h"
 #include "steelyard/request/reason.h"
 
@@ -71,6 +72,7 @@ class ClientConnection final : public Connection {
 
   DueLink<ClientConnection> due;  // waiting for something
   DueLink<ClientConnection> all;  // every client of the worker
+  PoolLink<ClientConnection> pooled;
 
  private:
   enum class State : std::uint8_t { kFree, kOpen, kLingering, kDead };

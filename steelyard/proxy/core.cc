@@ -30,8 +30,8 @@ Core::Core(io::Reactor& with, const WorkerOptions& how, const model::Slots& node
 }
 
 Core::~Core() {
-  for (auto& client : all_clients_) client->kill();
-  for (auto& connection : all_node_connections_) connection->kill();
+  for (const auto& client : client_pool_.all()) client->kill();
+  for (const auto& connection : node_connection_pool_.all()) connection->kill();
   deferred.settle();
 }
 
@@ -85,6 +85,7 @@ void Core::turn(TimePoint until) {
     check_finished();
   }
   drop_listenings();
+  trim();
   published.turns.add(1);
 }
 
@@ -231,52 +232,20 @@ void Core::log(const AccessFacts& facts) noexcept {
 
 // --- objects
 
-ClientConnection& Core::new_client() {
-  if (free_clients_.empty()) {
-    all_clients_.push_back(std::make_unique<ClientConnection>(*this));
-    free_clients_.reserve(all_clients_.size());
-    return *all_clients_.back();
-  }
-  ClientConnection& client = *free_clients_.back();
-  free_clients_.pop_back();
-  return client;
-}
+ClientConnection& Core::new_client() { return client_pool_.take(*this); }
 
-NodeConnection& Core::new_node_connection() {
-  if (free_node_connections_.empty()) {
-    all_node_connections_.push_back(std::make_unique<NodeConnection>(*this));
-    free_node_connections_.reserve(all_node_connections_.size());
-    return *all_node_connections_.back();
-  }
-  NodeConnection& connection = *free_node_connections_.back();
-  free_node_connections_.pop_back();
-  return connection;
-}
+NodeConnection& Core::new_node_connection() { return node_connection_pool_.take(*this); }
 
-Exchange& Core::new_exchange() {
-  if (free_exchanges_ == nullptr) {
-    all_exchanges_.push_back(std::make_unique<Exchange>(*this));
-    return *all_exchanges_.back();
-  }
-  Exchange& exchange = *free_exchanges_;
-  free_exchanges_ = exchange.next;
-  exchange.next = nullptr;
-  return exchange;
-}
+Exchange& Core::new_exchange() { return exchange_pool_.take(*this); }
 
 void Core::free(ClientConnection& client) noexcept {
-  free_clients_.push_back(&client);
+  client_pool_.give(client);
   let_clients_in();
 }
 
-void Core::free(NodeConnection& connection) noexcept {
-  free_node_connections_.push_back(&connection);
-}
+void Core::free(NodeConnection& connection) noexcept { node_connection_pool_.give(connection); }
 
-void Core::free(Exchange& exchange) noexcept {
-  exchange.next = free_exchanges_;
-  free_exchanges_ = &exchange;
-}
+void Core::free(Exchange& exchange) noexcept { exchange_pool_.give(exchange); }
 
 std::unique_ptr<http::ServerCodec> Core::server_codec(http::CodecEvents& to) {
   return options.server_codec ? options.server_codec(to) : http::make_http1_server(http1_, to);

@@ -1,9 +1,9 @@
 // Core: what the parts of one worker share: the reactor, what is published, pools of objects, the
 // lists of who waits, the counters. Behind worker.h; nothing else includes it.
 //
-// Objects come from free lists and go back there, so that a steady load allocates nothing. One
-// timer serves all DueLists and the stopping of listeners; it is armed for the earliest and left
-// alone when that moves later.
+// Objects come from pools and go back there, so that a steady load allocates nothing; `trim` frees
+// what no load of the last minute needed, a few at a time. One timer serves all DueLists and the
+// stopping of listeners; it is armed for the earliest and left alone when that moves later.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +22,7 @@
 #include "steelyard/proxy/listening.h"
 #include "steelyard/proxy/node_connection.h"
 #include "steelyard/proxy/node_pool.h"
+#include "steelyard/proxy/object_pool.h"
 #include "steelyard/proxy/overload.h"
 #include "steelyard/proxy/wait_room.h"
 #include "steelyard/proxy/worker.h"
@@ -64,6 +65,10 @@ class Core final : io::TimerEvents {
   void free(ClientConnection& client) noexcept;
   void free(NodeConnection& connection) noexcept;
   void free(Exchange& exchange) noexcept;
+  // There are, in use or not.
+  [[nodiscard]] std::size_t objects() const noexcept {
+    return client_pool_.size() + node_connection_pool_.size() + exchange_pool_.size();
+  }
 
   // A stream to the node, through `Exchange::on_ready` or `on_failed`; at once on a pooled
   // connection.
@@ -146,17 +151,15 @@ class Core final : io::TimerEvents {
   void check_finished() noexcept;
   void check_memory() noexcept;
   void shed_largest() noexcept;
+  void trim() noexcept;
   [[nodiscard]] base::Duration hurried(base::Duration wait) const noexcept;
   [[nodiscard]] base::TimePoint next_due() const noexcept;
 
   std::shared_ptr<http::Http1Pool> http1_;
   std::shared_ptr<AddressCounts> addresses_;
-  std::vector<std::unique_ptr<ClientConnection>> all_clients_;
-  std::vector<std::unique_ptr<NodeConnection>> all_node_connections_;
-  std::vector<std::unique_ptr<Exchange>> all_exchanges_;
-  std::vector<ClientConnection*> free_clients_;
-  std::vector<NodeConnection*> free_node_connections_;
-  Exchange* free_exchanges_ = nullptr;
+  ObjectPool<ClientConnection> client_pool_;
+  ObjectPool<NodeConnection> node_connection_pool_;
+  ObjectPool<Exchange> exchange_pool_;
   std::vector<std::unique_ptr<Listening>> listenings_;
   std::unique_ptr<io::Timer> clock_;
   base::TimePoint armed_ = base::TimePoint::max();
@@ -167,6 +170,9 @@ class Core final : io::TimerEvents {
   base::TimePoint next_urgent_{};
   base::TimePoint next_memory_{};
   base::TimePoint next_shed_{};
+  base::TimePoint memory_at_{};  // when memory was looked at last
+  base::TimePoint next_trim_{};
+  base::TimePoint next_second_{};  // of trimming
   static constexpr std::size_t kIdPrefix = 16;
   std::array<char, http::kDateSize> date_text_{};
   std::chrono::sys_seconds date_of_{};

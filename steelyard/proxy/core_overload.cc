@@ -1,4 +1,5 @@
-// Core's part under memory pressure: which stage holds, what it shortens, and whom it sheds.
+// Core's part in memory: under pressure which stage holds, what it shortens, and whom it sheds; and
+// what is given up when a crowd is gone.
 #include <algorithm>
 
 #include "steelyard/proxy/core.h"
@@ -10,6 +11,7 @@ void Core::check_memory() noexcept {
   constexpr auto kShedEvery = std::chrono::milliseconds(10);
   const auto now = reactor.now();
   if (now < next_memory_ || config() == nullptr) return;
+  memory_at_ = now;
   next_memory_ = now + kEvery;
   const auto stats = reactor.stats();
   const std::size_t used = stats.slab_bytes + stats.receive_bytes + http::joined_bytes(*http1_);
@@ -40,6 +42,25 @@ void Core::shed_largest() noexcept {
   if (largest == nullptr) return;
   metrics.overload_shed.add(1);
   largest->shed();
+}
+
+// Between turns and with nothing deferred: no list, timer, stream or stack names what is free. A
+// little at a time, so that nobody waits for it.
+void Core::trim() noexcept {
+  constexpr auto kStep = std::chrono::milliseconds(10);
+  constexpr std::size_t kMost = 64;  // a guess: some 10 us
+  const auto now = memory_at_;
+  if (now < next_trim_) return;
+  const bool second = now >= next_second_;
+  if (second) next_second_ = now + std::chrono::seconds(1);
+  const std::size_t bytes = sizeof(ClientConnection) * client_pool_.trim(second, kMost) +
+                            sizeof(NodeConnection) * node_connection_pool_.trim(second, kMost) +
+                            sizeof(Exchange) * exchange_pool_.trim(second, kMost) +
+                            reactor.trim(second) + http::trim(*http1_, second);
+  next_trim_ = bytes > 0 ? now + kStep : next_second_;
+  if (bytes == 0) return;
+  metrics.trimmed.add(bytes);
+  due_by(next_trim_);
 }
 
 base::Duration Core::hurried(base::Duration wait) const noexcept {

@@ -3,6 +3,8 @@
 // callback is about to return.
 #pragma once
 
+#include <cassert>
+
 namespace steelyard::proxy {
 
 class Deferred {
@@ -11,7 +13,7 @@ class Deferred {
 
  protected:
   Deferred() = default;
-  ~Deferred() = default;
+  ~Deferred() { assert(!queued_ && "what is queued must be settled first"); }
 
  private:
   friend class DeferredQueue;

@@ -9,8 +9,8 @@
 // taken it. An answer that ends before the request does closes the client's connection after it,
 // politely. Framing fields are never copied: each side's codec frames anew from OutHead.
 //
-// Pooled by Core: never destroyed while the worker lives. Cost: no allocation, but for trailers and
-// for tunnels that are logged.
+// Pooled by Core: never destroyed inside a turn of the worker. Cost: no allocation, but for
+// trailers and for tunnels that are logged.
 #pragma once
 
 #include <array>
@@ -24,6 +24,7 @@
 #include "steelyard/proxy/attempt.h"
 #include "steelyard/proxy/body_store.h"
 #include "steelyard/proxy/generations.h"
+#include "steelyard/proxy/object_pool.h"
 #include "steelyard/request/exchange.h"
 
 namespace steelyard::proxy {
@@ -85,7 +86,8 @@ class Exchange final : io::TimerEvents {
   [[nodiscard]] std::size_t held() const noexcept;  // bytes on their way to nodes
   [[nodiscard]] const Generation* generation() const noexcept { return generation_; }
 
-  Exchange* next = nullptr;  // of the same client connection, or of the free ones
+  Exchange* next = nullptr;  // of the same client connection
+  PoolLink<Exchange> pooled;
 
  private:
   enum class Answer : std::uint8_t { kNone, kInterim, kHead, kEnded };

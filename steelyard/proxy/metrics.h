@@ -64,6 +64,7 @@ struct alignas(base::kCacheLine) WorkerMetrics {
   base::Cell<std::uint64_t> clients;  // connections now
   base::Cell<std::uint64_t> memory;   // bytes held in buffers
   base::Cell<std::uint64_t> stage;    // of overload
+  Count trimmed;                      // bytes freed because no load of the last minute needed them
   base::CellHistogram duration;       // head of the request → end of the answer
   base::CellHistogram connect_time;   // of connections to nodes
 };

@@ -14,6 +14,7 @@
 #include "steelyard/proxy/attempt.h"
 #include "steelyard/proxy/connection.h"
 #include "steelyard/proxy/due_list.h"
+#include "steelyard/proxy/object_pool.h"
 
 namespace steelyard::proxy {
 
@@ -49,6 +50,7 @@ class NodeConnection final : public Connection {
 
   DueLink<NodeConnection> in_pool;  // of its node
   DueLink<NodeConnection> due;      // idle or lingering, of the worker
+  PoolLink<NodeConnection> pooled;
 
  private:
   enum class State : std::uint8_t { kFree, kConnecting, kOpen, kPooled, kLingering, kDead };

@@ -29,6 +29,7 @@ bool Worker::draining() const noexcept { return core_->draining(); }
 bool Worker::finished() const noexcept { return core_->finished(); }
 std::size_t Worker::connections() const noexcept { return core_->clients.size(); }
 std::size_t Worker::exchanges() const noexcept { return core_->live_exchanges; }
+std::size_t Worker::objects() const noexcept { return core_->objects(); }
 std::size_t Worker::widened() const noexcept { return core_->widened; }
 const WorkerMetrics& Worker::metrics() const noexcept { return core_->metrics; }
 

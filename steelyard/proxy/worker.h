@@ -16,8 +16,9 @@
 // under way are closed after `idle`; at `limit` the rest is broken off. Then `on_drained` and
 // `finished`.
 //
-// Cost: no allocation per exchange after warm-up. Borrows everything it is given; all of it must
-// outlive the worker.
+// Cost: no allocation per exchange after warm-up; what no load of the last minute needed is freed
+// (base/surplus.h), a little at a time, between turns. Borrows everything it is given; all of it
+// must outlive the worker.
 #pragma once
 
 #include <cstdint>
@@ -98,10 +99,12 @@ class Worker {
   void drain(base::TimePoint idle_until, base::TimePoint limit, base::TimePoint accept_until = {});
 
   [[nodiscard]] bool draining() const noexcept;
-  [[nodiscard]] bool finished() const noexcept;                 // drained: nothing is left
-  [[nodiscard]] std::size_t connections() const noexcept;       // of clients
-  [[nodiscard]] std::size_t exchanges() const noexcept;         // in progress
-  [[nodiscard]] std::size_t widened() const noexcept;           // see window.h; 0 without bodies
+  [[nodiscard]] bool finished() const noexcept;            // drained: nothing is left
+  [[nodiscard]] std::size_t connections() const noexcept;  // of clients
+  [[nodiscard]] std::size_t exchanges() const noexcept;    // in progress
+  [[nodiscard]] std::size_t widened() const noexcept;      // see window.h; 0 without bodies
+  [[nodiscard]] std::size_t objects() const noexcept;  // for those and for connections to nodes:
+                                                       // in use, or kept to be used again
   [[nodiscard]] const WorkerMetrics& metrics() const noexcept;  // readable from any thread
 
  private:

@@ -46,5 +46,42 @@ TEST(GiveBack, WhatIsInUseIsDueAMinuteLater) {
   EXPECT_FALSE(memory.due(kStart + 24h));
 }
 
+TEST(GiveBack, WhatWorkersFreedIsDueOnceItIsMostlyFreed) {
+  GiveBack memory;
+  memory.freed(GiveBack::kWorth - 1, kStart);
+  EXPECT_FALSE(memory.due(kStart + 24h)) << "not worth it";
+  memory.freed(2 * GiveBack::kWorth, kStart);
+  memory.freed(5 * GiveBack::kWorth, kStart + 2s);
+  EXPECT_FALSE(memory.due(kStart + 4999ms));
+  EXPECT_TRUE(memory.due(kStart + 5s));
+  memory.given(kStart + 5s, false);
+  memory.freed(5 * GiveBack::kWorth, kStart + 6s);
+  EXPECT_FALSE(memory.due(kStart + 24h)) << "nothing came after it";
+}
+
+TEST(GiveBack, WorkersThatGoOnFreeingCauseItOnceAMinute) {
+  GiveBack memory;
+  int given = 0;
+  std::uint64_t freed = 0;
+  for (auto now = kStart; now < kStart + 10min; now += 1s) {
+    memory.freed(freed += GiveBack::kWorth, now);
+    if (!memory.due(now)) continue;
+    memory.given(now, false);
+    ++given;
+  }
+  EXPECT_EQ(given, 10);
+}
+
+TEST(GiveBack, WorkersDoNotPutOffWhatAConfigurationLeft) {
+  GiveBack memory;
+  memory.freed(GiveBack::kWorth, kStart);
+  memory.read(kStart);
+  EXPECT_TRUE(memory.due(kStart + 1s));
+  memory.given(kStart + 1s, false);
+  memory.freed(3 * GiveBack::kWorth, kStart + 2s);
+  memory.read(kStart + 3s);
+  EXPECT_TRUE(memory.due(kStart + 4s));
+}
+
 }  // namespace
 }  // namespace steelyard::cli

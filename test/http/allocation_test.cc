@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <new>
 
+#include "steelyard/http/http1_pool.h"
+
 #include "test/http/recorder.h"
 
 namespace {
@@ -96,6 +98,29 @@ TEST(Http1Pool, KeepsNoMoreThanItsShareAfterAFlood) {
   }
   EXPECT_GT(allocations, before + 200)
       << "most of the flood's blocks were given back to the system";
+}
+
+TEST(Http1Pool, GivesUpWhatNoLoadOfTheLastMinuteNeeded) {
+  auto pool = make_http1_pool();
+  Recorder seen;
+  const auto crowd = [&](int many) {
+    std::vector<std::unique_ptr<ServerCodec>> codecs;
+    for (int i = 0; i < many; ++i) {
+      codecs.push_back(make_http1_server(pool, seen));
+      codecs.back()->receive(base::Buf::of_static("GET / HTTP/1.1\r\nX: "));
+    }
+  };
+  crowd(500);
+  std::size_t freed = 0;
+  for (int second = 0; second < 70; ++second) {
+    crowd(3);
+    freed += trim(*pool, true);
+    freed += trim(*pool, false);
+  }
+  EXPECT_EQ(freed, 497U * 2048);
+  const std::size_t before = pool->blocks_made();
+  crowd(3);
+  EXPECT_EQ(pool->blocks_made(), before);
 }
 
 }  // namespace
