@@ -39,6 +39,7 @@ class EpollReactor final : public Reactor {
   ~EpollReactor() override;
 
   [[nodiscard]] TimePoint now() const noexcept override;
+  [[nodiscard]] TimePoint woke() const noexcept override { return now_; }
   [[nodiscard]] std::unique_ptr<Stream> adopt(Fd socket, StreamEvents& events) override;
   [[nodiscard]] std::unique_ptr<Stream> connect(const Address& to, const ConnectOptions& options,
                                                 StreamEvents& events) override;

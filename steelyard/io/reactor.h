@@ -177,6 +177,9 @@ class Reactor {
  public:
   virtual ~Reactor() = default;
   [[nodiscard]] virtual TimePoint now() const noexcept = 0;  // read once a turn, fresh outside
+  // When the last turn woke up: behind it good enough for what is done now and then, and no clock
+  // is read.
+  [[nodiscard]] virtual TimePoint woke() const noexcept = 0;
   [[nodiscard]] virtual std::unique_ptr<Stream> adopt(
       Fd socket, StreamEvents& events) = 0;  // handles are pooled
   [[nodiscard]] virtual std::unique_ptr<Stream> connect(const Address& to,

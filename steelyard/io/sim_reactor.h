@@ -41,6 +41,7 @@ class SimReactorImpl final : public SimReactor {
   ~SimReactorImpl() override;
 
   [[nodiscard]] TimePoint now() const noexcept override { return now_; }
+  [[nodiscard]] TimePoint woke() const noexcept override { return now_; }
   [[nodiscard]] std::unique_ptr<Stream> adopt(Fd socket, StreamEvents& events) override;
   [[nodiscard]] std::unique_ptr<Stream> connect(const Address& to, const ConnectOptions& options,
                                                 StreamEvents& events) override;

@@ -53,6 +53,7 @@ class UringReactor final : public Reactor {
   ~UringReactor() override;
 
   [[nodiscard]] TimePoint now() const noexcept override;
+  [[nodiscard]] TimePoint woke() const noexcept override { return now_; }
   [[nodiscard]] std::unique_ptr<Stream> adopt(Fd socket, StreamEvents& events) override;
   [[nodiscard]] std::unique_ptr<Stream> connect(const Address& to, const ConnectOptions& options,
                                                 StreamEvents& events) override;

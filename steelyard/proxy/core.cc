@@ -77,7 +77,8 @@ void Core::turn(TimePoint until) {
   reactor.run_turn(until);
   while (ClientConnection* const client = closing.first()) client->kill();
   while (NodeConnection* const connection = closing_nodes.first()) connection->kill();
-  check_memory();
+  const TimePoint now = reactor.woke();
+  if (now >= next_memory_) check_memory(now);
   deferred.settle();
   if (draining_) {
     go_on_draining(reactor.now());
@@ -85,7 +86,7 @@ void Core::turn(TimePoint until) {
     check_finished();
   }
   drop_listenings();
-  trim();
+  if (now >= next_trim_) trim(now);
   published.turns.add(1);
 }
 

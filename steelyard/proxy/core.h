@@ -149,9 +149,9 @@ class Core final : io::TimerEvents {
   void stop_listening(base::TimePoint now) noexcept;
   void go_on_draining(base::TimePoint now) noexcept;
   void check_finished() noexcept;
-  void check_memory() noexcept;
+  void check_memory(base::TimePoint now) noexcept;
   void shed_largest() noexcept;
-  void trim() noexcept;
+  void trim(base::TimePoint now) noexcept;
   [[nodiscard]] base::Duration hurried(base::Duration wait) const noexcept;
   [[nodiscard]] base::TimePoint next_due() const noexcept;
 
@@ -170,7 +170,6 @@ class Core final : io::TimerEvents {
   base::TimePoint next_urgent_{};
   base::TimePoint next_memory_{};
   base::TimePoint next_shed_{};
-  base::TimePoint memory_at_{};  // when memory was looked at last
   base::TimePoint next_trim_{};
   base::TimePoint next_second_{};  // of trimming
   static constexpr std::size_t kIdPrefix = 16;

@@ -6,12 +6,10 @@
 
 namespace steelyard::proxy {
 
-void Core::check_memory() noexcept {
+void Core::check_memory(base::TimePoint now) noexcept {
   constexpr auto kEvery = std::chrono::milliseconds(1);
   constexpr auto kShedEvery = std::chrono::milliseconds(10);
-  const auto now = reactor.now();
-  if (now < next_memory_ || config() == nullptr) return;
-  memory_at_ = now;
+  if (config() == nullptr) return;
   next_memory_ = now + kEvery;
   const auto stats = reactor.stats();
   const std::size_t used = stats.slab_bytes + stats.receive_bytes + http::joined_bytes(*http1_);
@@ -46,11 +44,9 @@ void Core::shed_largest() noexcept {
 
 // Between turns and with nothing deferred: no list, timer, stream or stack names what is free. A
 // little at a time, so that nobody waits for it.
-void Core::trim() noexcept {
+void Core::trim(base::TimePoint now) noexcept {
   constexpr auto kStep = std::chrono::milliseconds(10);
   constexpr std::size_t kMost = 64;  // a guess: some 10 us
-  const auto now = memory_at_;
-  if (now < next_trim_) return;
   const bool second = now >= next_second_;
   if (second) next_second_ = now + std::chrono::seconds(1);
   const std::size_t bytes = sizeof(ClientConnection) * client_pool_.trim(second, kMost) +

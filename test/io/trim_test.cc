@@ -125,7 +125,8 @@ TEST(ReceiveBlocks, GiveUpWhatNoLoadOfTheLastMinuteNeeded) {
 TEST(TimerHeap, GivesUpRoomAndForgetsNoTimer) {
   TimerHeap heap;
   std::vector<TimerNode> nodes(50'000);
-  for (std::size_t i = 0; i < nodes.size(); ++i) heap.set(nodes[i], TimePoint(Duration(nodes.size() - i)));
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    heap.set(nodes[i], TimePoint(Duration(nodes.size() - i)));
   for (std::size_t i = 100; i < nodes.size(); ++i) heap.remove(nodes[i]);
   EXPECT_GT(trim_for_a_minute(heap), 700'000U);
   for (std::size_t i = 100; i-- > 0;) {
@@ -157,6 +158,15 @@ class KernelReactorTrim : public testing::TestWithParam<Backend> {
 };
 INSTANTIATE_TEST_SUITE_P(Backends, KernelReactorTrim, testing::ValuesIn(usable_backends()),
                          [](const auto& row) { return std::string(to_text(row.param)); });
+
+TEST_P(KernelReactorTrim, TellsWhenATurnWokeUp) {
+  for (int i = 0; i < 3; ++i) {
+    const TimePoint before = steady_now();
+    reactor->run_turn(before + 2ms);
+    EXPECT_GE(reactor->woke(), before);
+    EXPECT_LE(reactor->woke(), steady_now());
+  }
+}
 
 TEST_P(KernelReactorTrim, CrowdsComeAndGoAndAWarmReactorStaysWarm) {
   const Fd socket = std::move(*listen_tcp(Address::loopback(0)));
