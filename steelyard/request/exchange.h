@@ -23,7 +23,8 @@
 // Every try after the first also takes from the upstream's budget (budget.h). Another one's head
 // time-out is not tried again: it would double the load of what is already slow.
 // Where a failed connect is the end, and each node of the upstream is out of service, was tried or
-// refused within the last second, the answer is kNoNode.
+// refused within the last second, or so many are out that health does not count (panic), the answer
+// is kNoNode.
 // A 503 with Retry-After lets its node rest: it is not picked for so long while there are others.
 //
 // Hedging (`hedge`): idempotent, whole and replayable requests get a second attempt when the first

@@ -15,7 +15,9 @@ namespace {
 
 constexpr base::Duration kRefused = std::chrono::seconds(1);  // guess: between two probes of it
 
-// Is every node of the upstream out of service, tried in vain, or known to refuse?
+// Is every node of the upstream out of service, tried in vain, or known to refuse? In panic most
+// are out, and the last one counts as usable whatever it shows, so nothing is known against it here
+// until this worker has asked it: what was tried speaks for all.
 bool none_left(const Place& place, std::span<const model::NodeRef> tried, TimePoint now) noexcept {
   if (!place.upstream) return false;
   std::array<model::NodeRef, Rests::kMost> room;
@@ -24,11 +26,12 @@ bool none_left(const Place& place, std::span<const model::NodeRef> tried, TimePo
   const auto has = [](std::span<const model::NodeRef> all, model::NodeRef node) {
     return std::find(all.begin(), all.end(), node) != all.end();
   };
-  const auto& nodes = place.table.model->upstreams[*place.upstream].nodes;
-  return std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
-    return node.eligibility != model::Eligibility::kUsable || has(tried, node.ref) ||
-           has(refused, node.ref);
-  });
+  const auto& upstream = place.table.model->upstreams[*place.upstream];
+  const auto& nodes = upstream.nodes;
+  return upstream.panic || std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+           return node.eligibility != model::Eligibility::kUsable || has(tried, node.ref) ||
+                  has(refused, node.ref);
+         });
 }
 
 }  // namespace

@@ -282,6 +282,29 @@ TEST(ExchangeRules, NodesThatRefusedOthersASecondAgoCountAsGone) {
   EXPECT_EQ(refuse_twice(at(5s)).second, Reason::kConnectFailed);
 }
 
+// A worker that asked nobody for a second knows nothing of its own; the Table says enough.
+TEST(ExchangeRules, InPanicTwoThatRefuseSpeakForAll) {
+  for (const bool panic : {true, false}) {
+    SCOPED_TRACE(panic);
+    int no_node = 0;
+    for (int i = 0; i < 20; ++i) {
+      Rig rig(4);
+      for (std::size_t out = 0; out < 3; ++out) {
+        if (panic) rig.nodes[out].eligibility = model::Eligibility::kOut;
+      }
+      rig.panic = panic;
+      rig.publish();
+      Exchange exchange;
+      (void)exchange.begin(kPolicy, {true}, rig.place(), at(0s));
+      const auto error = node_error(Code::kRefused, true);
+      ASSERT_EQ(exchange.failed(0, error, Broke::kFresh, rig.place(), at(0s)).kind, Kind::kTry);
+      const Step last = exchange.failed(0, error, Broke::kFresh, rig.place(), at(0s));
+      no_node += last.reason == Reason::kNoNode ? 1 : 0;
+    }
+    EXPECT_EQ(no_node, panic ? 20 : 0);
+  }
+}
+
 TEST(ExchangeRules, NoRequestReachesNodesMoreThanTwice) {
   Rig rig(4);
   Exchange exchange;
