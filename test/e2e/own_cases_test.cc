@@ -101,10 +101,15 @@ TEST(OwnCases, DRN_08_TooFewDescriptorsToServeAreRefusedAtTheStart) {
       {"io_uring or not", "workers: 1\nio: epoll\n", 24},
       {"a log", "workers: 1\nlog: { file: " + (dir / "access.log") + " }\n", 25},
   };
+#if defined(__SANITIZE_ADDRESS__)
+  constexpr int kSpare = 4;  // its checks of types open a pipe, and take a failure for a bad object
+#else
+  constexpr int kSpare = 0;
+#endif
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
     const std::string text = config({{"a", a.port()}}, "", row.top);
-    ::setenv("LIMIT", std::to_string(row.least).c_str(), 1);
+    ::setenv("LIMIT", std::to_string(row.least + kSpare).c_str(), 1);
     Balancer balancer(text, {}, script);
     ASSERT_TRUE(balancer.up()) << balancer.log();
     for (int i = 0; i < 20; ++i) EXPECT_EQ(Client(balancer.port()).get("/").status, 200) << i;
